@@ -1,0 +1,22 @@
+// One accepted connection, as every wire and the access log see it. Made by the listener, read by all; holds no socket,
+// so that nothing above the listener can write to one by accident.
+
+/** Who is at the other end of one accepted connection, and what TLS agreed on. Addresses are `ip:port`, `[v6]:port`. */
+export interface Connection {
+  /** Unique in this process; appears as `connectionId` in the log. */
+  readonly id: string
+  /** Name of the listener that accepted it. */
+  readonly listener: string
+  /** The measured socket address of the neighbour; captured at accept, because sockets forget it on close. */
+  readonly peer: string
+  /** `peer` without its port, brackets and zone: what X-Forwarded-For carries. */
+  readonly peerAddress: string
+  /** What a PROXY header or a trusted request header claims the client to be; null where nobody claimed. */
+  readonly claimed: string | null
+  /** Who made that claim, null with `claimed`. */
+  readonly claimedBy: string | null
+  /** The server name of the ClientHello, normalised; null without one and on plain listeners. */
+  readonly sni: string | null
+  /** `TLSv1.3`, `TLSv1.2`, or null on a plain listener. */
+  readonly tlsVersion: string | null
+}

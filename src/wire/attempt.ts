@@ -24,5 +24,5 @@ export interface AttemptObserver {
 /** One attempt at one endpoint. */
 export interface Attempt {
   /** Ends it at once; its observer hears nothing more, and the connection is not used again. */
-  abort(): void
+  cancel(): void
 }

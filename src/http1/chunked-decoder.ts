@@ -1,0 +1,142 @@
+// Decodes a chunked body (RFC 9112 §7.1) into the bytes it carries. Used by the body reader of both sides;
+// every byte between the chunks has to be the one that the grammar wants, since two readings of it are a smuggled request.
+import { hexValue, isValueByte } from '../wire/character.js'
+import { Field } from '../wire/field-names.js'
+import { HeaderBlock } from '../wire/header-block.js'
+import { type FieldLimits, incomplete, scanFieldLines } from './field-lines.js'
+import { HeadBuffer } from './head-buffer.js'
+
+/** Hexadecimal digits of a size: 13 of them stay exact in a double. */
+const sizeDigitsMax = 13
+/** Bytes of chunk extensions that one body may carry; they serve nobody but an attacker. */
+const extensionBytesMax = 8 * 1024
+
+const size = 0
+const extension = 1
+const sizeLineFeed = 2
+const data = 3
+const dataReturn = 4
+const dataLineFeed = 5
+const trailer = 6
+const complete = 7
+
+/** Takes the pieces that a decoder finds. */
+export interface ChunkTarget {
+  onChunk(chunk: Buffer): void
+}
+
+/** The state of one chunked body. */
+export class ChunkedDecoder {
+  readonly #limits: FieldLimits
+  #state = size
+  #remaining = 0
+  #digits = 0
+  #extensionBytes = 0
+  #trailerBuffer: HeadBuffer | undefined
+  /** The trailer section, once the body is complete; undefined where it is empty. */
+  trailers: HeaderBlock | undefined
+
+  constructor(limits: FieldLimits) {
+    this.#limits = limits
+  }
+
+  get isComplete(): boolean {
+    return this.#state === complete
+  }
+
+  /** Decodes from `from` on and returns the offset behind what belongs to the body, or -1 where the framing is broken. */
+  decode(bytes: Buffer, from: number, target: ChunkTarget): number {
+    let at = from
+    while (at < bytes.length && this.#state !== complete) {
+      if (this.#state === data) at = this.#takeData(bytes, at, target)
+      else if (this.#state === trailer) at = this.#takeTrailers(bytes, at)
+      else if (this.#takeByte(bytes[at] as number)) at++
+      else return -1
+      if (at === -1) return -1
+    }
+    return at
+  }
+
+  #takeData(bytes: Buffer, at: number, target: ChunkTarget): number {
+    const end = Math.min(bytes.length, at + this.#remaining)
+    this.#remaining -= end - at
+    if (this.#remaining === 0) this.#state = dataReturn
+    target.onChunk(bytes.subarray(at, end))
+    return end
+  }
+
+  /** One byte of the framing; false where it is not the one that has to come. */
+  #takeByte(byte: number): boolean {
+    switch (this.#state) {
+      case size:
+        return this.#takeSizeByte(byte)
+      case extension:
+        if (byte === 0x0d) return this.#enter(sizeLineFeed)
+        return isValueByte[byte] === 1 && ++this.#extensionBytes <= extensionBytesMax
+      case sizeLineFeed:
+        return byte === 0x0a && this.#startChunk()
+      case dataReturn:
+        return byte === 0x0d && this.#enter(dataLineFeed)
+      default:
+        return byte === 0x0a && this.#enter(size)
+    }
+  }
+
+  #takeSizeByte(byte: number): boolean {
+    const digit = hexValue[byte] as number
+    if (digit !== 255) {
+      this.#remaining = this.#remaining * 16 + digit
+      return ++this.#digits <= sizeDigitsMax
+    }
+    if (this.#digits === 0) return false
+    if (byte === 0x0d) return this.#enter(sizeLineFeed)
+    return byte === 0x3b && this.#enter(extension)
+  }
+
+  #startChunk(): boolean {
+    this.#digits = 0
+    return this.#enter(this.#remaining === 0 ? trailer : data)
+  }
+
+  #enter(state: number): true {
+    this.#state = state
+    return true
+  }
+
+  #takeTrailers(bytes: Buffer, at: number): number {
+    const block = new HeaderBlock()
+    if (this.#trailerBuffer === undefined) {
+      block.reset(bytes)
+      const end = scanFieldLines(bytes, at, block, this.#limits)
+      if (end !== incomplete) return this.#finish(block, end)
+      this.#trailerBuffer = new HeadBuffer()
+    }
+    return this.#gatherTrailers(bytes, at, this.#trailerBuffer)
+  }
+
+  #gatherTrailers(bytes: Buffer, at: number, buffer: HeadBuffer): number {
+    const before = buffer.length
+    buffer.append(bytes.subarray(at))
+    if (buffer.length <= this.#limits.headerBytes && !mayEndTrailers(buffer)) return bytes.length
+    const block = new HeaderBlock()
+    block.reset(buffer.bytes)
+    const end = scanFieldLines(buffer.bytes, 0, block, this.#limits)
+    if (end === incomplete) return bytes.length
+    return this.#finish(block, end) === -1 ? -1 : at + end - before
+  }
+
+  #finish(block: HeaderBlock, end: number): number {
+    if (end < 0) return -1
+    for (let index = 0; index < block.count; index++) {
+      // RFC 9110 §6.5.1: what frames, routes or authenticates may not come in a trailer, so it does not pass.
+      if (block.ids[index] !== Field.other) block.drop(index)
+    }
+    this.trailers = block.count === 0 ? undefined : block
+    this.#state = complete
+    return end
+  }
+}
+
+function mayEndTrailers(buffer: HeadBuffer): boolean {
+  return buffer.isWorthParsing() || (buffer.bytes[0] === 0x0d && buffer.length > 1)
+}

@@ -1,0 +1,308 @@
+// The client side of one HTTP/1 connection to an endpoint: sends one request at a time and reads its answer (RFC 9112).
+// Owned by an endpoint's pool; after anything doubtful it is destroyed, never used again.
+import { connect, type Socket } from 'node:net'
+import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
+import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
+import { Failure, type FailureCode, type RetryRule } from '../wire/failure.js'
+import { SocketWriter } from '../wire/socket-writer.js'
+import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { type AttemptOwner, ClientAttempt } from './client-attempt.js'
+import type { FieldLimits } from './field-lines.js'
+import { HeadBuffer } from './head-buffer.js'
+import { ParsedResponseHead } from './response-head.js'
+import { idleHintMs, isPersistent, type ResponseFraming, responseFraming } from './response-rules.js'
+
+/** Informational heads that one answer may have before it counts as an attack. */
+const informationalMax = 32
+
+const head = new ParsedResponseHead()
+
+/** Waits on an endpoint, in milliseconds. */
+export interface ClientTimeouts {
+  readonly connectMs: number
+  /** From the last byte of the request to the first of the answer. */
+  readonly responseMs: number
+  readonly bodyIdleMs: number
+  /** Unused in the pool; an endpoint's shorter Keep-Alive hint wins. */
+  readonly idleMs: number
+}
+
+/** What a client connection is made of. */
+export interface ClientConnectionOptions {
+  /** A literal address or a name for the system's resolver. */
+  readonly host: string
+  readonly port: number
+  readonly timeouts: ClientTimeouts
+  readonly limits: FieldLimits
+  /** The exchange is over and the connection may take another; it waits `idleMs` at most. */
+  readonly onIdle: (connection: Http1ClientConnection) => void
+  readonly onClosed: (connection: Http1ClientConnection) => void
+}
+
+/** One HTTP/1 connection to an endpoint. */
+export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
+  deadlineMs: number
+  readonly writer: SocketWriter
+  readonly #options: ClientConnectionOptions
+  readonly #socket: Socket
+  #attempt: ClientAttempt | undefined
+  #body: BodyReader | undefined
+  #headBuffer: HeadBuffer | undefined
+  #isConnected = false
+  #isReused = false
+  #isPersistent = false
+  #hasAnswerBegun = false
+  #hintMs = Number.POSITIVE_INFINITY
+  #isClosed = false
+  #error: Error | undefined
+
+  constructor(options: ClientConnectionOptions) {
+    this.#options = options
+    this.deadlineMs = nowMs() + options.timeouts.connectMs
+    // Literal addresses are dialled as they are; `autoSelectFamily` would abort slow attempts after 250 ms.
+    this.#socket = connect({ host: options.host, port: options.port, noDelay: true, autoSelectFamily: false })
+    this.writer = new SocketWriter(this.#socket)
+    this.#socket.on('connect', () => this.#onConnect())
+    this.#socket.on('data', (chunk: Buffer) => this.#onData(chunk))
+    this.#socket.on('drain', () => this.#onDrain())
+    this.#socket.on('end', () => this.#onEnd())
+    this.#socket.on('error', (error: Error) => {
+      this.#error = error
+    })
+    this.#socket.on('close', () => this.#onClose())
+    deadlines.watch(this)
+  }
+
+  /** Sends a request; only on a new connection or on one that has said `onIdle`. */
+  send(request: OutgoingRequest, observer: AttemptObserver): Attempt {
+    const attempt = new ClientAttempt(this, request, observer)
+    this.#attempt = attempt
+    this.#hasAnswerBegun = false
+    if (this.#isConnected) {
+      this.#isReused = true
+      this.#waitFor(this.#options.timeouts.bodyIdleMs)
+      attempt.start()
+    }
+    return attempt
+  }
+
+  /** Whether it can take a request now. */
+  get isUsable(): boolean {
+    return !this.#isClosed && this.#socket.writable
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  onDeadline(): void {
+    if (this.#attempt === undefined) return this.destroy()
+    const timeouts = this.#options.timeouts
+    if (!this.#isConnected)
+      return this.#fail('upstream_timeout', `not connected within ${timeouts.connectMs} ms`, 'always')
+    if (!this.#attempt.isSent)
+      return this.#fail('upstream_timeout', `took no byte of the request for ${timeouts.bodyIdleMs} ms`)
+    if (!this.#attempt.isAnswered) return this.#fail('upstream_timeout', `no answer within ${timeouts.responseMs} ms`)
+    this.#fail('upstream_timeout', `no byte of the body for ${timeouts.bodyIdleMs} ms`)
+  }
+
+  onRequestSent(): void {
+    if (this.#attempt?.isAnswered !== true) this.#waitFor(this.#options.timeouts.responseMs)
+  }
+
+  onRequestBlocked(): void {
+    if (this.#attempt?.isAnswered !== true) this.#waitFor(this.#options.timeouts.bodyIdleMs)
+  }
+
+  onAttemptCancelled(failure: Failure | undefined): void {
+    const attempt = this.#attempt
+    const body = this.#body
+    this.#release()
+    this.#socket.destroy()
+    if (failure === undefined || attempt === undefined) return
+    if (attempt.isAnswered) body?.fail(failure)
+    else attempt.observer.onFailure(failure)
+  }
+
+  onWanted(): void {
+    // The sink is given while the head is being handled; the bytes behind it are fed right after.
+  }
+
+  pauseReading(): void {
+    this.deadlineMs = noDeadline
+    this.#socket.pause()
+  }
+
+  resumeReading(): void {
+    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#socket.resume()
+  }
+
+  onUnwanted(failure: Failure): void {
+    this.#attempt?.close(failure)
+    this.#release()
+    this.#socket.destroy()
+  }
+
+  #onConnect(): void {
+    this.#isConnected = true
+    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#attempt?.start()
+  }
+
+  #onData(chunk: Buffer): void {
+    // Bytes on an idle connection belong to no request: the next one would take them for its answer.
+    if (this.#attempt === undefined) return this.destroy()
+    this.#hasAnswerBegun = true
+    let at = 0
+    while (at < chunk.length && this.#attempt !== undefined) {
+      at = this.#body === undefined ? this.#takeHead(this.#attempt, chunk, at) : this.#takeBody(this.#body, chunk, at)
+    }
+    if (at < chunk.length) this.destroy()
+  }
+
+  #takeHead(attempt: ClientAttempt, bytes: Buffer, from: number): number {
+    const buffer = this.#headBuffer
+    if (buffer !== undefined) return this.#takeLateHead(attempt, buffer, bytes, from)
+    const end = head.parse(bytes, from, this.#options.limits)
+    if (end < 0) return this.#refuseHead(bytes)
+    if (end > 0) return this.#onHead(attempt, end)
+    this.#headBuffer = new HeadBuffer()
+    this.#headBuffer.append(bytes.subarray(from))
+    return bytes.length
+  }
+
+  #takeLateHead(attempt: ClientAttempt, buffer: HeadBuffer, bytes: Buffer, from: number): number {
+    const before = buffer.length
+    buffer.append(bytes.subarray(from))
+    if (!buffer.isWorthParsing() && buffer.length <= this.#options.limits.headerBytes) return bytes.length
+    const end = head.parse(buffer.bytes, 0, this.#options.limits)
+    if (end < 0) return this.#refuseHead(bytes)
+    if (end === 0) return bytes.length
+    this.#headBuffer = undefined
+    return this.#onHead(attempt, from + end - before)
+  }
+
+  #refuseHead(bytes: Buffer): number {
+    this.#fail('upstream_protocol', head.objection)
+    return bytes.length
+  }
+
+  #onHead(attempt: ClientAttempt, end: number): number {
+    if (head.status < 200) return this.#onInformational(attempt, end)
+    const framing = responseFraming(head, attempt.request.method)
+    if (framing === undefined) {
+      this.#fail('upstream_protocol', 'the framing of the answer is contradictory or unknown')
+      return end
+    }
+    attempt.isAnswered = true
+    this.#isPersistent = isPersistent(head, framing)
+    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#hintMs = idleHintMs(head.headers)
+    const body = this.#bodyOf(framing)
+    this.#body = body
+    attempt.observer.onResponse(head, body)
+    if (body === undefined) this.#onAnswered()
+    return end
+  }
+
+  #bodyOf(framing: ResponseFraming): BodyReader | undefined {
+    if (framing.kind === 'none') return undefined
+    return new BodyReader(this, {
+      framing: framing.kind,
+      lengthBytes: framing.lengthBytes,
+      limits: this.#options.limits,
+    })
+  }
+
+  #onInformational(attempt: ClientAttempt, end: number): number {
+    attempt.informationalCount++
+    if (head.status === 101 || attempt.informationalCount > informationalMax) {
+      this.#fail(
+        'upstream_protocol',
+        head.status === 101 ? 'an upgrade nobody asked for' : 'too many informational answers',
+      )
+    } else {
+      attempt.observer.onInformational(head)
+    }
+    return end
+  }
+
+  #takeBody(body: BodyReader, bytes: Buffer, from: number): number {
+    const end = body.feed(bytes, from)
+    if (end === -1) {
+      this.#fail('upstream_protocol', 'the chunked framing of the answer is broken')
+      return bytes.length
+    }
+    if (body.isComplete && this.#body === body) this.#onAnswered()
+    else if (!body.isBlocked && this.#attempt !== undefined) this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    return end
+  }
+
+  /** The answer is complete. Bytes behind it, or a request that is still on its way, end the connection. */
+  #onAnswered(): void {
+    const attempt = this.#attempt
+    if (attempt === undefined) return
+    const isReusable = attempt.isSent && this.#isPersistent && this.isUsable
+    attempt.close(new Failure('upstream_reset', 'the endpoint answered before the request was complete'))
+    this.#release()
+    if (!isReusable) return this.destroy()
+    this.#waitFor(Math.min(this.#options.timeouts.idleMs, this.#hintMs))
+    this.#socket.resume()
+    this.#options.onIdle(this)
+  }
+
+  #onDrain(): void {
+    this.#attempt?.onDrain()
+  }
+
+  #onEnd(): void {
+    const body = this.#body
+    body?.onConnectionEnd()
+    if (body?.isComplete === true && this.#body === body) {
+      this.#isPersistent = false
+      this.#onAnswered()
+    } else if (this.#attempt !== undefined) {
+      this.#failClosed()
+    }
+    this.destroy()
+  }
+
+  #onClose(): void {
+    this.#isClosed = true
+    deadlines.forget(this)
+    if (this.#attempt !== undefined) this.#failClosed()
+    this.#options.onClosed(this)
+  }
+
+  #failClosed(): void {
+    if (!this.#isConnected)
+      return this.#fail('upstream_unreachable', this.#error?.message ?? 'closed while connecting', 'always')
+    const detail = this.#error?.message ?? 'the endpoint closed the connection'
+    // A pooled connection that dies before it answers was most likely closed before the request reached it.
+    this.#fail('upstream_reset', detail, this.#isReused && !this.#hasAnswerBegun ? 'if_idempotent' : 'never')
+  }
+
+  #fail(code: FailureCode, detail: string, retry: RetryRule = 'never'): void {
+    const attempt = this.#attempt
+    const body = this.#body
+    this.#release()
+    this.#socket.destroy()
+    if (attempt === undefined) return
+    const failure = new Failure(code, detail, { retry, cause: this.#error })
+    attempt.close(failure)
+    if (attempt.isAnswered) body?.fail(failure)
+    else attempt.observer.onFailure(failure)
+  }
+
+  #release(): void {
+    this.#attempt = undefined
+    this.#body = undefined
+    this.#headBuffer = undefined
+    this.deadlineMs = noDeadline
+  }
+
+  #waitFor(milliseconds: number): void {
+    this.deadlineMs = nowMs() + milliseconds
+  }
+}

@@ -1,0 +1,42 @@
+// Gathers a head that comes in pieces, at a price that grows with its bytes alone: a client that sends one byte at a time
+// makes us neither copy nor scan the same bytes again. Used by both sides.
+
+const initialBytes = 2048
+
+/** The bytes of a head that is not complete yet. */
+export class HeadBuffer {
+  #bytes = Buffer.allocUnsafe(initialBytes)
+  #length = 0
+  #scanned = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  append(chunk: Buffer): void {
+    const length = this.#length + chunk.length
+    if (length > this.#bytes.length) {
+      const bytes = Buffer.allocUnsafe(Math.max(length, this.#bytes.length * 2))
+      this.#bytes.copy(bytes, 0, 0, this.#length)
+      this.#bytes = bytes
+    }
+    chunk.copy(this.#bytes, this.#length)
+    this.#length = length
+  }
+
+  /** Whether the bytes since the last call end the head, or break it, so that parsing again can decide something. */
+  isWorthParsing(): boolean {
+    const bytes = this.bytes
+    for (let at = bytes.indexOf(0x0a, this.#scanned); at !== -1; at = bytes.indexOf(0x0a, at + 1)) {
+      if (at === 0 || bytes[at - 1] !== 0x0d) return true
+      if (at >= 3 && bytes[at - 2] === 0x0a) return true
+    }
+    this.#scanned = this.#length
+    return false
+  }
+
+  /** What has come so far. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+}

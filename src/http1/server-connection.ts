@@ -1,0 +1,320 @@
+// The server side of one HTTP/1 connection (RFC 9112): reads heads and bodies, hands each request on, answers in order.
+// One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
+import type { Socket } from 'node:net'
+import { unknownLength } from '../wire/body.js'
+import type { Connection } from '../wire/connection.js'
+import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
+import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import { Failure } from '../wire/failure.js'
+import { Field } from '../wire/field-names.js'
+import { SocketWriter } from '../wire/socket-writer.js'
+import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { chunked, framingOf, unframed } from './framing.js'
+import { HeadBuffer } from './head-buffer.js'
+import { closeLingering } from './lingering-close.js'
+import { countWaiting } from './pipeline.js'
+import { refusalBytes } from './refusal.js'
+import { RequestHead } from './request-head.js'
+import { objectionTo, wantsClose } from './request-rules.js'
+import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
+
+/** A request body that nobody wants is read and thrown away up to this many bytes, so that the connection stays usable. */
+const drainedBytesMax = 64 * 1024
+
+const head = new RequestHead()
+
+/** What a server connection is made of. */
+export interface ServerConnectionOptions {
+  readonly socket: Socket
+  readonly connection: Connection
+  readonly service: RequestService
+  readonly limits: () => WireLimits
+  readonly timeouts: () => WireTimeouts
+}
+
+/** One HTTP/1 connection of a client. */
+export class Http1ServerConnection implements ServedConnection, ExchangeOwner, BodyFeeder, Timed {
+  requests = 0
+  deadlineMs = noDeadline
+  readonly connection: Connection
+  readonly writer: SocketWriter
+  readonly #socket: Socket
+  readonly #service: RequestService
+  readonly #limits: () => WireLimits
+  readonly #timeouts: () => WireTimeouts
+  #exchange: ServerExchange | undefined
+  #headBuffer: HeadBuffer | undefined
+  #stash: Buffer | undefined
+  #isConsuming = false
+  #isDraining = false
+  #isLastRequest = false
+  #isClosing = false
+
+  constructor(options: ServerConnectionOptions) {
+    this.connection = options.connection
+    this.#socket = options.socket
+    this.#service = options.service
+    this.#limits = options.limits
+    this.#timeouts = options.timeouts
+    this.writer = new SocketWriter(options.socket)
+    options.socket.on('data', (chunk: Buffer) => this.#onData(chunk))
+    options.socket.on('drain', () => this.#onDrain())
+    options.socket.on('end', () => this.#onGone())
+    options.socket.on('close', () => this.#onClose())
+    // What went wrong is told by 'close', which always follows.
+    options.socket.on('error', () => undefined)
+    this.#waitFor(this.#timeouts().idleMs)
+    deadlines.watch(this)
+  }
+
+  drain(): void {
+    this.#isDraining = true
+    if (this.#exchange === undefined && this.#headBuffer === undefined) this.#close()
+  }
+
+  destroy(): void {
+    this.#exchange?.onConnectionLost(new Failure('shutdown', 'the server ends'))
+    this.#socket.destroy()
+  }
+
+  onDeadline(): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return this.#headBuffer === undefined ? this.#close() : this.#onHeadTimeout()
+    if (exchange.isAnswered)
+      return exchange.onConnectionLost(new Failure('client_stalled', 'the client stopped reading'))
+    this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
+  }
+
+  decideClose(): boolean {
+    if (this.#isDraining || this.#exchange?.protocol === 'http/1.0' || !this.#canDrainBody()) this.#isLastRequest = true
+    return this.#isLastRequest
+  }
+
+  onResponseEnd(): void {
+    this.deadlineMs = noDeadline
+    const body = this.#exchange?.body
+    if (this.#isLastRequest) return this.#close()
+    if (body === undefined || body.isComplete) this.#nextRequest()
+    else this.#discardBody()
+  }
+
+  onResponseBlocked(): void {
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+  }
+
+  breakConnection(): void {
+    this.#isClosing = true
+    this.#socket.destroy()
+  }
+
+  onWanted(): void {
+    if (!this.#isConsuming && this.#exchange?.body?.isComplete === false) this.#consumeStash()
+  }
+
+  pauseReading(): void {
+    this.#socket.pause()
+    if (this.#exchange?.isAnswered === false) this.deadlineMs = noDeadline
+  }
+
+  resumeReading(): void {
+    this.#waitForBody()
+    if (this.#stash === undefined) this.#socket.resume()
+    else this.#consumeStash()
+  }
+
+  onUnwanted(): void {
+    if (this.#exchange?.isAnswered === true && !this.#canDrainBody()) this.#isLastRequest = true
+    this.#discardBody()
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#isClosing) return
+    const stash = this.#stash
+    this.#stash = undefined
+    this.#consume(stash === undefined ? chunk : Buffer.concat([stash, chunk]))
+  }
+
+  #consumeStash(): void {
+    const stash = this.#stash
+    this.#stash = undefined
+    if (stash !== undefined) this.#consume(stash)
+    if (this.#stash === undefined && !this.#isClosing) this.#socket.resume()
+  }
+
+  /** Takes what it can; the rest is stashed, and the socket paused, until the exchange under way allows more. */
+  #consume(bytes: Buffer): void {
+    this.#isConsuming = true
+    let at = 0
+    while (at < bytes.length && !this.#isClosing) {
+      const exchange = this.#exchange
+      if (exchange === undefined) at = this.#takeHead(bytes, at)
+      else if (exchange.body !== undefined && !exchange.body.isComplete && exchange.body.isWanted)
+        at = this.#takeBody(exchange, bytes, at)
+      else break
+    }
+    this.#isConsuming = false
+    if (at === bytes.length || this.#isClosing) return
+    this.#stash = at === 0 ? bytes : bytes.subarray(at)
+    this.#socket.pause()
+  }
+
+  #takeHead(bytes: Buffer, from: number): number {
+    if (this.#headBuffer !== undefined) return this.#takeLateHead(this.#headBuffer, bytes, from)
+    // RFC 9112 §2.2: one empty line before a request line is an old client's habit, not an attack.
+    const start = bytes[from] === 0x0d && bytes[from + 1] === 0x0a ? from + 2 : from
+    const end = head.parse(bytes, start, this.#limits())
+    if (end > 0) return this.#startRequest(bytes, end)
+    if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
+    this.#headBuffer = new HeadBuffer()
+    this.#headBuffer.append(bytes.subarray(start))
+    this.#waitFor(this.#timeouts().headersMs)
+    return bytes.length
+  }
+
+  #takeLateHead(buffer: HeadBuffer, bytes: Buffer, from: number): number {
+    const before = buffer.length
+    buffer.append(bytes.subarray(from))
+    const limits = this.#limits()
+    if (!buffer.isWorthParsing() && buffer.length <= limits.headerBytes) return bytes.length
+    const end = head.parse(buffer.bytes, 0, limits)
+    if (end === 0) return bytes.length
+    if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
+    this.#headBuffer = undefined
+    return this.#startRequest(bytes, from + end - before)
+  }
+
+  #startRequest(bytes: Buffer, end: number): number {
+    const limits = this.#limits()
+    const framing = framingOf(head.headers)
+    const objection = objectionTo(head, framing)
+    if (objection !== undefined) return this.#refuse(objection, bytes.length)
+    this.requests++
+    this.#isLastRequest = wantsClose(head)
+    if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
+    const body =
+      framing === unframed || framing === 0
+        ? undefined
+        : new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
+    const expectsContinue = body !== undefined && head.minorVersion === 1 && head.headers.find(Field.expect) !== -1
+    this.#exchange = new ServerExchange(this, head, { body, expectsContinue })
+    this.deadlineMs = noDeadline
+    if (body !== undefined) this.#waitForBody()
+    this.#service.handle(this.#exchange)
+    return end
+  }
+
+  /** More requests than the limit are not answered: this one is the last of its connection. */
+  #boundPipeline(bytes: Buffer, from: number, limits: WireLimits): void {
+    if (countWaiting(bytes, from, limits.pipelined) <= limits.pipelined) return
+    this.#isLastRequest = true
+    this.#report(new Failure('too_many_pipelined', `more than ${limits.pipelined} requests wait`), null)
+  }
+
+  #takeBody(exchange: ServerExchange, bytes: Buffer, from: number): number {
+    const body = exchange.body
+    if (body === undefined) return from
+    const end = body.feed(bytes, from)
+    if (end === -1) {
+      this.#failBody(exchange, new Failure('bad_body', 'the chunked framing of the body is broken'))
+      return bytes.length
+    }
+    if (!body.isComplete) this.#waitForBody()
+    else if (exchange.isEnded && this.#exchange === exchange) this.#nextRequest()
+    else if (!exchange.isAnswered) this.deadlineMs = noDeadline
+    return end
+  }
+
+  /** The rest of the body will not come, or not as promised: the answer says so if it still can, then the connection ends. */
+  #failBody(exchange: ServerExchange, failure: Failure): void {
+    this.#isLastRequest = true
+    exchange.body?.fail(failure)
+    if (exchange.isEnded) this.#close()
+    else if (exchange.isAnswered) exchange.onConnectionLost(failure)
+  }
+
+  #canDrainBody(): boolean {
+    const exchange = this.#exchange
+    const body = exchange?.body
+    if (body === undefined || body.isComplete) return true
+    if (exchange?.expectsContinue === true || body.lengthBytes === unknownLength) return false
+    return body.lengthBytes - body.receivedBytes <= drainedBytesMax
+  }
+
+  #discardBody(): void {
+    const body = this.#exchange?.body
+    if (body === undefined || this.#isClosing) return
+    if (!body.isWanted) body.flow({ write: () => true, end: () => undefined, abort: () => undefined })
+    else if (!this.#isConsuming) this.#consumeStash()
+  }
+
+  #nextRequest(): void {
+    this.#exchange = undefined
+    if (this.#isDraining) return this.#close()
+    this.#waitFor(this.#timeouts().idleMs)
+    if (!this.#isConsuming && this.#stash !== undefined) this.#consumeStash()
+  }
+
+  #onHeadTimeout(): void {
+    this.#refuse(new Failure('request_timeout', 'the head of the request did not arrive in time'), 0)
+  }
+
+  #refuse(failure: Failure, consumed: number): number {
+    this.writer.finish(refusalBytes(failure))
+    this.#close()
+    this.#report(failure, failure.status)
+    return consumed
+  }
+
+  #report(failure: Failure, status: number | null): void {
+    const isHeadKnown = head.target !== '' && this.#headBuffer === undefined
+    const method = isHeadKnown ? head.method : null
+    const target = isHeadKnown ? head.target : null
+    this.#service.refused({
+      connection: this.connection,
+      protocol: 'http/1.1',
+      status,
+      failure,
+      method,
+      target,
+      host: null,
+    })
+  }
+
+  #onDrain(): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    this.deadlineMs = noDeadline
+    exchange.onDrain()
+  }
+
+  #onGone(): void {
+    if (this.#exchange !== undefined && !this.#isClosing) this.#socket.destroy()
+    else this.#close()
+  }
+
+  #onClose(): void {
+    this.#isClosing = true
+    this.deadlineMs = noDeadline
+    deadlines.forget(this)
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    const failure = new Failure('client_gone', 'the client closed the connection')
+    exchange?.body?.fail(failure)
+    exchange?.onConnectionLost(failure)
+  }
+
+  #close(): void {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    this.deadlineMs = noDeadline
+    closeLingering(this.#socket)
+  }
+
+  #waitFor(milliseconds: number): void {
+    this.deadlineMs = nowMs() + milliseconds
+  }
+
+  #waitForBody(): void {
+    if (this.#exchange?.isAnswered !== true) this.#waitFor(this.#timeouts().bodyIdleMs)
+  }
+}

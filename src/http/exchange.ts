@@ -1,0 +1,150 @@
+// One request and its response from first to last: what is known of it, how it ends, and its line in the access log.
+// Made by the handler for each request; `finish` runs once, always.
+import type { RequestEntry } from '../telemetry/request-line.js'
+import type { Attempt } from '../wire/attempt.js'
+import { nowMs } from '../wire/deadlines.js'
+import type { Downstream, ExchangeObserver } from '../wire/downstream.js'
+import type { Failure, FailureCode } from '../wire/failure.js'
+import { type Answer, failureAnswer } from './answer.js'
+import { nextRequestId } from './request-id.js'
+import type { ListenerView, VirtualHost } from './routing.js'
+
+/** Takes a finished exchange's line. */
+export interface AccessLog {
+  request(entry: RequestEntry): void
+}
+
+/** One exchange; it is its own entry in the access log. */
+export class Exchange implements ExchangeObserver, RequestEntry {
+  readonly downstream: Downstream
+  readonly view: ListenerView
+  readonly method: string
+  readonly target: string
+  readonly requestId = nextRequestId()
+  readonly startedMs = nowMs()
+  host: string | null = null
+  site: VirtualHost | undefined
+  status: number | null = null
+  reason: FailureCode | 'ok' = 'ok'
+  upstream: string | null = null
+  upstreamStatus: number | null = null
+  upstreamMs: number | null = null
+  durationMs: number | null = null
+  headers: Readonly<Record<string, string>> | undefined
+  /** What is under way at an endpoint. */
+  attempt: Attempt | undefined
+  readonly #log: AccessLog
+  #isFinished = false
+
+  constructor(downstream: Downstream, view: ListenerView, log: AccessLog) {
+    this.downstream = downstream
+    this.view = view
+    this.#log = log
+    this.method = downstream.request.method
+    this.target = view.logQuery ? downstream.request.target : withoutQuery(downstream.request.target)
+    this.headers = view.logHeaders.length === 0 ? undefined : loggedHeaders(downstream, view.logHeaders)
+    downstream.observer = this
+  }
+
+  get listener(): string {
+    return this.view.listener
+  }
+
+  get vhost(): string | null {
+    return this.site === undefined ? null : this.site.id
+  }
+
+  get sni(): string | null {
+    return this.downstream.connection.sni
+  }
+
+  get protocol(): 'http/1.1' | 'h2' {
+    return this.downstream.request.protocol === 'h2' ? 'h2' : 'http/1.1'
+  }
+
+  get tlsVersion(): string | null {
+    return this.downstream.connection.tlsVersion
+  }
+
+  get peer(): string {
+    return this.downstream.connection.peer
+  }
+
+  get claimed(): string | null {
+    return this.downstream.connection.claimed
+  }
+
+  get claimedBy(): string | null {
+    return this.downstream.connection.claimedBy
+  }
+
+  get connectionId(): string {
+    return this.downstream.connection.id
+  }
+
+  get generation(): number {
+    return this.view.generation
+  }
+
+  get bytesReceived(): number {
+    return this.downstream.bytesReceived
+  }
+
+  get bytesSent(): number {
+    return this.downstream.bytesSent
+  }
+
+  /** Whether the final head has been sent. */
+  get isAnswered(): boolean {
+    return this.status !== null
+  }
+
+  /** Sends an answer of our own. */
+  answer(answer: Answer): void {
+    if (this.#isFinished) return
+    this.status = answer.head.status
+    this.downstream.respond(answer.head, answer.body)
+  }
+
+  /** Ends the exchange with a failure: said with a status where that is still possible, visible as a broken answer otherwise. */
+  fail(failure: Failure): void {
+    if (this.#isFinished) return
+    this.reason = failure.code
+    if (this.isAnswered) this.downstream.reset(failure)
+    else this.answer(failureAnswer(failure, this))
+  }
+
+  onSent(): void {
+    this.#finish()
+  }
+
+  onBroken(failure: Failure): void {
+    if (this.#isFinished) return
+    this.reason = failure.code
+    const attempt = this.attempt
+    this.#finish()
+    attempt?.cancel()
+  }
+
+  #finish(): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    this.attempt = undefined
+    this.durationMs = nowMs() - this.startedMs
+    if (this.site === undefined ? this.view.access : this.site.access) this.#log.request(this)
+  }
+}
+
+function withoutQuery(target: string): string {
+  const query = target.indexOf('?')
+  return query === -1 ? target : target.slice(0, query)
+}
+
+function loggedHeaders(downstream: Downstream, names: readonly string[]): Record<string, string> {
+  const logged: Record<string, string> = {}
+  for (const name of names) {
+    const values = downstream.request.headers.valuesOf(name)
+    if (values.length > 0) logged[name] = values.join(', ')
+  }
+  return logged
+}

@@ -1,0 +1,66 @@
+// One request in five steps, whatever the wire: name, match, admit, forward, finish. The service of one listener;
+// takes the listener's view anew for each request, so that open connections follow a reload.
+import type { Downstream, Refusal, RequestService } from '../wire/downstream.js'
+import { Failure } from '../wire/failure.js'
+import { fixedAnswer, redirectAnswer } from './answer.js'
+import { type AccessLog, Exchange } from './exchange.js'
+import { forward } from './forward.js'
+import { type RequestedHost, requestedHost } from './host.js'
+import { refusalEntry } from './refusal-entry.js'
+import type { ListenerView, VirtualHost } from './routing.js'
+
+const challengePath = '/.well-known/acme-challenge/'
+
+const badAuthority = new Failure('bad_authority', 'not exactly one host name')
+const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
+
+/** Answers the requests of one listener. */
+export class RequestHandler implements RequestService {
+  readonly #view: () => ListenerView
+  readonly #log: AccessLog
+
+  constructor(options: { view: () => ListenerView; log: AccessLog }) {
+    this.#view = options.view
+    this.#log = options.log
+  }
+
+  handle(downstream: Downstream): void {
+    const view = this.#view()
+    const exchange = new Exchange(downstream, view, this.#log)
+    const host = requestedHost(downstream.request)
+    if (host === undefined) return exchange.fail(badAuthority)
+    exchange.host = host.name
+    const site = view.sites.get(host.name)
+    if (site === undefined) return exchange.fail(unknownHost)
+    exchange.site = site
+    if (view.redirectToHttps && !downstream.request.target.startsWith(challengePath)) {
+      return exchange.answer(redirectAnswer(308, `https://${authorityOf(host.name)}${pathOf(downstream)}`))
+    }
+    act(exchange, site, host)
+  }
+
+  refused(refusal: Refusal): void {
+    const view = this.#view()
+    if (view.access) this.#log.request(refusalEntry(refusal, view))
+  }
+}
+
+function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {
+  const { action } = site
+  if (action.kind === 'forward') return forward(exchange, action, host)
+  if (action.kind === 'redirect') {
+    return exchange.answer(redirectAnswer(action.status, `${action.to}${pathOf(exchange.downstream)}`))
+  }
+  exchange.answer(fixedAnswer({ ...action, method: exchange.method }))
+}
+
+/** A host as it stands in a URL: without a port, since visitors reach the public one. */
+function authorityOf(name: string): string {
+  return name.includes(':') ? `[${name}]` : name
+}
+
+/** The path and query to send a client to; `*` has neither. */
+function pathOf(downstream: Downstream): string {
+  const { target } = downstream.request
+  return target === '*' ? '/' : target
+}

@@ -1,0 +1,166 @@
+// The request handler behind one plain HTTP/1 listener, without configuration and TLS: the smallest whole data path.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+import { RequestHandler } from '../../src/http/handler.js'
+import type { ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
+import { Http1ServerConnection } from '../../src/http1/server-connection.js'
+import { createHostMap } from '../../src/net/host-map.js'
+import type { RequestEntry } from '../../src/telemetry/request-line.js'
+import { Endpoint } from '../../src/upstream/endpoint.js'
+import type { Connection } from '../../src/wire/connection.js'
+import type { WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
+
+/** Limits and timeouts of a gateway under test; a test changes what it is about. */
+export interface GatewayOptions {
+  readonly sites: Readonly<Record<string, SiteAction>>
+  readonly limits?: Partial<WireLimits>
+  readonly timeouts?: Partial<WireTimeouts>
+  readonly view?: Partial<ListenerView>
+}
+
+/** An endpoint with timeouts that no test reaches by accident. */
+export function endpointOf(
+  port: number,
+  timeouts: Partial<Record<'connectMs' | 'responseMs' | 'bodyIdleMs' | 'idleMs', number>> = {},
+): Endpoint {
+  return new Endpoint({
+    host: '127.0.0.1',
+    port,
+    label: `http://127.0.0.1:${port}`,
+    timeouts: { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000, idleMs: 4_000, ...timeouts },
+    limits: { headerBytes: 65_536, headerCount: 256 },
+  })
+}
+
+/** Forwards to an endpoint. */
+export function forwardTo(port: number): SiteAction {
+  return { kind: 'forward', endpoint: endpointOf(port), via: true }
+}
+
+/** Answers with a text. */
+export function respondWith(body: string): SiteAction {
+  return { kind: 'respond', status: 200, contentType: 'text/plain', body: Buffer.from(body) }
+}
+
+/** A listening gateway and the entries of its access log. */
+export class Gateway {
+  readonly entries: RequestEntry[] = []
+  readonly connections = new Set<Http1ServerConnection>()
+  readonly #server: Server
+  #view: ListenerView
+
+  constructor(options: GatewayOptions) {
+    this.#view = {
+      listener: 'test',
+      generation: 1,
+      isSecure: true,
+      sites: createHostMap(Object.entries(options.sites).map(([id, action]) => [id, siteOf(id, action)])),
+      redirectToHttps: false,
+      access: true,
+      logQuery: true,
+      logHeaders: [],
+      ...options.view,
+    }
+    const service = new RequestHandler({
+      view: () => this.#view,
+      log: { request: (entry) => this.entries.push({ ...snapshotOf(entry) }) },
+    })
+    const limits = { headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, ...options.limits }
+    const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
+    this.#server = createServer((socket) => {
+      const connection = connectionOf(`${socket.remoteAddress}:${socket.remotePort}`)
+      const served = new Http1ServerConnection({
+        socket,
+        connection,
+        service,
+        limits: () => limits,
+        timeouts: () => timeouts,
+      })
+      this.connections.add(served)
+      socket.on('close', () => this.connections.delete(served))
+    })
+  }
+
+  async open(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return this
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') throw new Error('the gateway is not open')
+    return address.port
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.connections) connection.destroy()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+}
+
+/** The facts of a connection that came over TLS. */
+export function connectionOf(peer: string): Connection {
+  const peerAddress = peer.slice(0, peer.lastIndexOf(':'))
+  return {
+    id: 'c1',
+    listener: 'test',
+    peer,
+    peerAddress,
+    claimed: null,
+    claimedBy: null,
+    sni: null,
+    tlsVersion: 'TLSv1.3',
+  }
+}
+
+function siteOf(id: string, action: SiteAction): VirtualHost {
+  return { id, action, access: true }
+}
+
+/** Getters of an exchange as plain values, since they change with it. */
+function snapshotOf(entry: RequestEntry): RequestEntry {
+  const { listener, vhost, host, sni, protocol, tlsVersion, method, target, status, reason, peer, claimed, claimedBy } =
+    entry
+  const {
+    upstream,
+    upstreamStatus,
+    upstreamMs,
+    requestId,
+    connectionId,
+    generation,
+    durationMs,
+    bytesReceived,
+    bytesSent,
+    headers,
+  } = entry
+  const first = {
+    listener,
+    vhost,
+    host,
+    sni,
+    protocol,
+    tlsVersion,
+    method,
+    target,
+    status,
+    reason,
+    peer,
+    claimed,
+    claimedBy,
+  }
+  return {
+    ...first,
+    upstream,
+    upstreamStatus,
+    upstreamMs,
+    requestId,
+    connectionId,
+    generation,
+    durationMs,
+    bytesReceived,
+    bytesSent,
+    headers,
+  }
+}

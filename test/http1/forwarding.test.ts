@@ -61,7 +61,7 @@ describe('an HTTP/1 request on its way through', () => {
     )
     await upstream.receives(/POST \/up HTTP\/1\.1/)
     client.send('3;x=y\r\nfgh\r\n0\r\nX-Sum: 8\r\n\r\n')
-    await upstream.receives(/abcde[^]*fgh[^]*0\r\nX-Sum: 8\r\n\r\n/)
+    await upstream.receives(/abcde[\s\S]*fgh[\s\S]*0\r\nX-Sum: 8\r\n\r\n/)
     await client.receives(/hello/)
     client.destroy()
   })

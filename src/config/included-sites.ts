@@ -5,7 +5,7 @@ import { type ListenerSketch, servingListeners } from './check.js'
 import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
 import { locate, type Mistake } from './mistake.js'
-import { type ParseResult, parseYaml, type Source } from './parse.js'
+import type { Parse, ParseResult, Source } from './parse.js'
 import { type ReadSite, readClaims, readSite } from './site.js'
 import { isMap, listAt } from './value.js'
 
@@ -16,6 +16,7 @@ export interface IncludedFile {
   readonly index: number
   readonly main: Source
   readonly files: Files
+  readonly parse: Parse
   readonly listeners: readonly ListenerSketch[]
 }
 
@@ -33,9 +34,9 @@ export function readIncluded(included: IncludedFile): readonly ReadSite[] {
   )
 }
 
-function readAndParse({ path, index, main, files }: IncludedFile): ParseResult {
+function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseResult {
   const text = readText(path, files)
-  if ('value' in text) return parseYaml(path, text.value)
+  if ('value' in text) return parse(path, text.value)
   const message = `the included file ${path} cannot be read: ${text.reason}`
   return { errors: [{ ...main.place(['include', index], 'value'), message }] }
 }

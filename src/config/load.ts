@@ -10,7 +10,7 @@ import { hostConflicts } from './host-conflicts.js'
 import { findIncluded } from './include.js'
 import { readIncluded } from './included-sites.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
-import { type ParseResult, parseYaml, type Source } from './parse.js'
+import { type Parse, parseYaml, type Source } from './parse.js'
 import { type MainInput, mainSchema } from './schema.js'
 import { type BrokenSite, type ReadSite, readSite, toCertificateFiles } from './site.js'
 import { validate } from './validate.js'
@@ -30,9 +30,10 @@ export interface LoadedConfig {
 }
 
 /** Reads the main file and what it includes. Never throws for anything that stands in a file. */
-export function loadConfig(mainFile: string, files: Files): LoadedConfig {
+export function loadConfig(mainFile: string, files: Files, parse: Parse = parseYaml): LoadedConfig {
   const file = resolve(mainFile)
-  const read = readMain(file, files)
+  const text = readText(file, files)
+  const read = 'value' in text ? parse(file, text.value) : { errors: [unreadable(file, text.reason)] }
   if ('errors' in read)
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
@@ -41,7 +42,7 @@ export function loadConfig(mainFile: string, files: Files): LoadedConfig {
   const main = validateMain(source, included.mistakes)
   const sites = withConflicts([
     ...readMainSites(source, listeners),
-    ...included.files.flatMap((each) => readIncluded({ ...each, main: source, files, listeners })),
+    ...included.files.flatMap((each) => readIncluded({ ...each, main: source, files, parse, listeners })),
   ])
   return {
     config: main.output && toConfig(main.output, source, sites),
@@ -52,11 +53,9 @@ export function loadConfig(mainFile: string, files: Files): LoadedConfig {
   }
 }
 
-function readMain(file: string, files: Files): ParseResult {
-  const text = readText(file, files)
-  if ('value' in text) return parseYaml(file, text.value)
-  const message = `the configuration cannot be read: ${text.reason}`
-  return { errors: [{ file, line: 1, column: 1, message, hint: 'name another file with -c' }] }
+function unreadable(file: string, reason: string): ConfigError {
+  const message = `the configuration cannot be read: ${reason}`
+  return { file, line: 1, column: 1, message, hint: 'name another file with -c' }
 }
 
 interface ValidMain {

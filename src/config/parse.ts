@@ -21,6 +21,21 @@ export type ParseResult = { readonly source: Source } | { readonly errors: reado
 const textLengthMax = 16 * 1024 * 1024
 const depthMax = 64
 
+/** Reads the text of a file. */
+export type Parse = (file: string, text: string) => ParseResult
+
+/** A parser for many reloads: a file whose text is as it was last time is not parsed again. */
+export function createRememberingParser(): Parse {
+  const remembered = new Map<string, { readonly text: string; readonly result: ParseResult }>()
+  return (file, text) => {
+    const last = remembered.get(file)
+    if (last?.text === text) return last.result
+    const result = parseYaml(file, text)
+    remembered.set(file, { text, result })
+    return result
+  }
+}
+
 /** Reads the text of `file`. */
 export function parseYaml(file: string, text: string): ParseResult {
   const plainText = text.startsWith('\ufeff') ? text.slice(1) : text

@@ -20,9 +20,16 @@ export interface SchemaNode {
   readonly required?: readonly string[]
 }
 
+// Conversion costs milliseconds, and every mistaken site asks for it again.
+const converted = new WeakMap<z.ZodType, SchemaNode>()
+
 /** What people write, as a tree. */
 export function toSchemaNode(schema: z.ZodType): SchemaNode {
-  return z.toJSONSchema(schema, { io: 'input' }) as SchemaNode
+  const known = converted.get(schema)
+  if (known !== undefined) return known
+  const node = z.toJSONSchema(schema, { io: 'input' }) as SchemaNode
+  converted.set(schema, node)
+  return node
 }
 
 /** The node that a path leads to; an empty one where the schema knows nothing of it. */

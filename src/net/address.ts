@@ -27,14 +27,15 @@ export function parseBind(raw: string): Parsed<BindAddress> {
   const parts = splitPort(raw)
   if ('mistake' in parts) return parts
   const { host, port } = parts.value
-  if (port === undefined) return { mistake: 'has no port', hint: `write "${raw}:443", or ":443" for every address` }
+  if (port === undefined) return { mistake: 'has no port', hint: portHint(raw) }
   if (host === '') return { value: { host: undefined, port } }
   const name = normalizeHostname(host)
   return name === undefined ? { mistake: notAHost(host) } : { value: { host: name, port } }
 }
 
-/** Reads `http://host[:port]`; TLS to the upstream, paths and credentials are explained away. */
+/** Reads `http://host[:port]` as {@link parseOrigin} does; TLS to an upstream is not supported. */
 export function parseUpstreamUrl(raw: string): Parsed<Origin> {
+  if (!/^https?:/i.test(raw)) return { mistake: 'is not an http:// URL', hint: schemeHint(raw, 'http') }
   const origin = parseOrigin(raw)
   if ('value' in origin && origin.value.scheme === 'https') {
     return { mistake: 'asks for TLS to the upstream, which is not supported', hint: 'write "http://host:port"' }
@@ -45,7 +46,7 @@ export function parseUpstreamUrl(raw: string): Parsed<Origin> {
 /** Reads `http://host[:port]` or `https://host[:port]`: no path, query, fragment or credentials; the port defaults to the scheme's. */
 export function parseOrigin(raw: string): Parsed<Origin> {
   const match = /^(https?):\/\/(.*)$/is.exec(raw)
-  if (match === null) return { mistake: 'is not an http:// URL', hint: schemeHint(raw) }
+  if (match === null) return { mistake: 'is not an http:// or https:// URL', hint: schemeHint(raw, 'https') }
   const [, scheme = '', authority = ''] = match
   if (authority.includes('@')) return { mistake: 'has credentials, which are not supported' }
   const surplus = /[/?#]/.exec(authority)
@@ -78,7 +79,7 @@ interface HostAndPort {
 }
 
 function splitPort(raw: string): Parsed<HostAndPort> {
-  if (isIPv6(raw)) return { mistake: 'is an IPv6 address without brackets', hint: `write "[${raw}]:443"` }
+  if (isIPv6(raw)) return { mistake: 'is an IPv6 address without brackets', hint: 'write it like "[::1]:443"' }
   const match = /^(\[[^\]]*\]|[^:[\]]*)(?::(.*))?$/s.exec(raw)
   if (match === null) return { mistake: 'is not host:port', hint: 'an IPv6 address needs brackets: "[::1]:443"' }
   const [, host = '', digits] = match
@@ -94,9 +95,13 @@ function notAHost(host: string): string {
   return `has the host ${JSON.stringify(host)}, which is neither a name nor an IP address`
 }
 
-function schemeHint(raw: string): string {
+function portHint(raw: string): string {
+  return /^\d+$/.test(raw) ? `write ":${raw}"` : `write "${raw}:443", or ":443" for every address`
+}
+
+function schemeHint(raw: string, scheme: Origin['scheme']): string {
   const isBare = raw !== '' && !raw.includes('://') && !/\s/.test(raw)
-  return `write "http://${isBare ? raw : 'host:port'}"`
+  return `write "${scheme}://${isBare ? raw : 'host:port'}"`
 }
 
 function surplusPart(raw: string, mark: string): Parsed<never> {

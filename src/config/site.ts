@@ -1,0 +1,114 @@
+// One site of any file: what is wrong with it, and what becomes of it when nothing is. Used by load.ts.
+
+import assert from 'node:assert/strict'
+import { dirname, resolve } from 'node:path'
+import { normalizeSitePattern } from '../net/hostname.js'
+import { checkSite, type ListenerSketch, servingListeners } from './check.js'
+import type { Answer, CertificateFiles, VhostConfig } from './config.js'
+import type { ConfigError } from './config-error.js'
+import type { Claimant, HostClaim } from './host-conflicts.js'
+import { isWithin, locate, type Path, rebase } from './mistake.js'
+import type { Source } from './parse.js'
+import { type MainInput, type VhostInput, vhostSchema } from './schema.js'
+import { validate } from './validate.js'
+import { listAt, valueAt } from './value.js'
+
+/** A site that is not sound, or a file of sites that cannot be used as a whole. */
+export interface BrokenSite {
+  readonly file: string
+  /** Which of the file's sites, from 0; undefined is the whole file. */
+  readonly index: number | undefined
+  /** Its normalised patterns, as far as they can be read. */
+  readonly hosts: readonly string[]
+  readonly errors: readonly ConfigError[]
+}
+
+/** Where a site stands. */
+export interface SitePosition {
+  readonly source: Source
+  readonly path: Path
+  readonly index: number
+}
+
+/** A site as read: the names it claims, sound or not, and either its value or its mistakes. */
+export interface ReadSite extends Claimant {
+  readonly file: string
+  readonly index: number | undefined
+  readonly errors: readonly ConfigError[]
+  readonly build: ((main: SiteDefaults) => VhostConfig) | undefined
+}
+
+/** What a site inherits from the main file. */
+export type SiteDefaults = Pick<MainInput, 'via' | 'log'>
+
+/** Reads the site at a position. */
+export function readSite(position: SitePosition, listeners: readonly ListenerSketch[]): ReadSite {
+  const { source, path, index } = position
+  const value = valueAt(source.value, path)
+  const unreadable = source.mistakes.filter((mistake) => isWithin(mistake.path, path))
+  const { output, mistakes } = validate(vhostSchema, value, 'a site')
+  const found = rebase(path, [...mistakes, ...checkSite(value, listeners)])
+  const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
+  const serving = servingListeners(value, listeners)
+  const build = output && ((main: SiteDefaults) => toVhost(output, { ...position, listeners: serving, main }))
+  return {
+    file: source.file,
+    index,
+    claims: readClaims(position),
+    listeners: serving,
+    errors: [...unreadable, ...others].map((mistake) => locate(mistake, source)),
+    build,
+  }
+}
+
+/** The names that a site claims, as far as they can be read. */
+export function readClaims({ source, path }: Pick<SitePosition, 'source' | 'path'>): readonly HostClaim[] {
+  return listAt(valueAt(source.value, path), 'hosts').flatMap((raw, index) => {
+    const parsed = typeof raw === 'string' ? normalizeSitePattern(raw) : undefined
+    if (parsed === undefined || 'mistake' in parsed) return []
+    return [{ host: parsed.value, place: source.place([...path, 'hosts', index], 'value') }]
+  })
+}
+
+interface Surroundings extends SitePosition {
+  readonly listeners: readonly string[]
+  readonly main: SiteDefaults
+}
+
+function toVhost(input: VhostInput, { source, path, listeners, main }: Surroundings): VhostConfig {
+  return {
+    id: input.hosts[0] ?? '',
+    place: source.place(path, 'value'),
+    hosts: input.hosts,
+    listeners,
+    certificates: certificatesOf(input, source, path),
+    answer: answerOf(input),
+    via: input.via ?? main.via,
+    log: { access: input.log.access ?? main.log.access },
+  }
+}
+
+function certificatesOf({ certificate }: VhostInput, source: Source, path: Path): readonly CertificateFiles[] {
+  if (certificate === undefined) return []
+  if (!Array.isArray(certificate)) return [toCertificateFiles(certificate, source, [...path, 'certificate'])]
+  return certificate.map((pair, index) => toCertificateFiles(pair, source, [...path, 'certificate', index]))
+}
+
+/** A pair with absolute paths and its place. */
+export function toCertificateFiles(
+  pair: { readonly cert: string; readonly key: string },
+  source: Source,
+  path: Path,
+): CertificateFiles {
+  const directory = dirname(source.file)
+  const place = source.place(path, 'value')
+  return { cert: resolve(directory, pair.cert), key: resolve(directory, pair.key), place }
+}
+
+function answerOf({ upstream, respond, redirect }: VhostInput): Answer {
+  if (upstream !== undefined) return { kind: 'upstream', origin: upstream }
+  if (redirect !== undefined) return { kind: 'redirect', ...redirect }
+  // Built only where no mistake was found, so one of the three is there.
+  assert(respond !== undefined, 'a sound site answers')
+  return { kind: 'respond', ...respond }
+}

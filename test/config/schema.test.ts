@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { didYouMean } from '../../src/config/did-you-mean.js'
+import { loadConfig } from '../../src/config/load.js'
+import { reference } from '../../src/config/reference.js'
+import { jsonSchema } from '../../src/config/schema.js'
+import { directory, onlyFile } from './case.js'
+
+describe('the reference', () => {
+  const rows = new Map(reference().map((row) => [row.key, row]))
+
+  test('has a meaning of one sentence for every key', () => {
+    for (const { key, meaning } of rows.values()) assert.match(meaning, /^[A-Z].*\.$/, key)
+  })
+
+  test('says what a key takes, and its default', () => {
+    const shown = (key: string) => [rows.get(key)?.type, rows.get(key)?.default]
+    assert.deepEqual(shown('listeners[].bind'), ['string', 'required'])
+    assert.deepEqual(shown('listeners[].tls'), ['boolean', 'true'])
+    assert.deepEqual(shown('vhosts'), ['list of maps', '[]'])
+    assert.deepEqual(shown('vhosts[].certificate'), ['map or list of maps', ''])
+    assert.deepEqual(shown('vhosts[].certificate.cert'), ['string', 'required'])
+    assert.deepEqual(shown('vhosts[].redirect.status'), ['301, 302, 303, 307, 308', '308'])
+    assert.deepEqual(shown('vhosts[].respond.body'), ['string', '""'])
+    assert.deepEqual(shown('timeouts'), ['map', ''])
+    assert.deepEqual(shown('timeouts.idleMs'), ['1 to 86400000', '920000'])
+    assert.deepEqual(shown('log.level'), ['trace, debug, info, warn, error', 'info'])
+    assert.deepEqual(shown('log.file'), ['string or null', 'null'])
+  })
+
+  test('has every number bounded', () => {
+    for (const { key, type } of rows.values()) assert.doesNotMatch(type, /9007199254740991|undefined|number/, key)
+  })
+
+  for (const { key, type } of reference().filter((row) => /^\d+ to \d+$/.test(row.type))) {
+    const [least = 0, most = 0] = type.split(' to ').map(Number)
+    test(`${key} may be ${least} and ${most}, and nothing beyond`, () => {
+      const results = [least - 1, least, most, most + 1].map((value) => isTaken(key, value))
+      assert.deepEqual(results, [false, true, true, false])
+    })
+  }
+})
+
+describe('the JSON Schema', () => {
+  test('knows no other keys, and one answer a site', () => {
+    const schema = jsonSchema() as { properties: { vhosts: { items: Record<string, unknown> } } }
+    assert.equal((schema as Record<string, unknown>)['additionalProperties'], false)
+    assert.equal(schema.properties.vhosts.items['additionalProperties'], false)
+    assert.deepEqual(schema.properties.vhosts.items['oneOf'], [
+      { required: ['upstream'] },
+      { required: ['respond'] },
+      { required: ['redirect'] },
+    ])
+  })
+
+  test('is JSON', () => assert.deepEqual(JSON.parse(JSON.stringify(jsonSchema())), jsonSchema()))
+})
+
+describe('didYouMean', () => {
+  const cases: readonly (readonly [written: string, word: string | undefined])[] = [
+    ['shpo', 'shop'],
+    ['SHOP', 'shop'],
+    ['shops', 'shop'],
+    ['hsop', 'shop'],
+    ['sho', 'shop'],
+    ['hspo', undefined],
+    ['listner', 'listeners'],
+    ['constructor', undefined],
+    ['', undefined],
+  ]
+  for (const [written, word] of cases) {
+    test(`"${written}" is near ${word ?? 'nothing'}`, () => {
+      const expected = word === undefined ? undefined : `did you mean "${word}"?`
+      assert.equal(didYouMean(written, ['listeners', 'shop']), expected)
+    })
+  }
+  test('a very long word is answered at once', () =>
+    assert.equal(didYouMean('x'.repeat(1_000_000), ['shop']), undefined))
+})
+
+function isTaken(key: string, value: number): boolean {
+  const [section = '', name = ''] = key.replace('vhosts[].', '').split('.')
+  const part = `${section}: { ${name}: ${value} }`
+  const site = `{ hosts: [a.example], certificate: { cert: a, key: a }, ${part} }`
+  const text = `listeners: [{ name: public, bind: ":443" }]\n${key.startsWith('vhosts') ? `vhosts: [${site}]` : part}\n`
+  const { errors, brokenSites } = loadConfig(`${directory}/hostward.yaml`, onlyFile(text))
+  return errors.length + brokenSites.length === 0
+}

@@ -7,7 +7,7 @@ import { isSameIdentity, readIdentity } from './file-identity.js'
 
 /** What somebody has read and uses. Without a hash the file was missing or could not be read. */
 export interface FileVersion {
-  /** Also undefined where the file was so young that its identity cannot tell the next write. */
+  /** Also undefined where it does not tell whether reading again gives the same: a very young file, a passing error. */
   readonly identity: FileIdentity | undefined
   /** SHA-256 of the bytes; of a directory, of its sorted names. */
   readonly hash: string | undefined
@@ -41,12 +41,12 @@ export async function readContent(path: string): Promise<FileContent | FileProbl
     const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => error)
     const after = await readIdentity(path, identity)
     if (isSameIdentity(identity, after)) {
-      if (bytes instanceof Error) return unreadable(path, identity, bytes)
+      if (bytes instanceof Error) return unreadable(path, bytes)
       return { bytes, version: { identity: tellingIdentity(identity), hash: hashOf(bytes) } }
     }
     identity = after
   }
-  return failed('changing', `${path} changes while it is being read`, identity)
+  return failed('changing', `${path} changes while it is being read`)
 }
 
 /** The version of a file or directory as it is now, for a comparison with one that is in use. */
@@ -75,18 +75,18 @@ function hashOf(bytes: Buffer | string): string {
 }
 
 function obstacle(path: string, identity: FileIdentity | undefined): FileProblem | undefined {
-  if (identity === undefined)
-    return failed('missing', `${path} does not exist, or its directory cannot be entered`, identity)
+  if (identity === undefined) return failed('missing', `${path} does not exist, or its directory cannot be entered`)
   if (identity.kind !== 'file') return failed('not_a_file', `${path} is not a regular file`, identity)
   if (identity.size > fileBytesMax) return failed('too_large', `${path} is larger than ${fileBytesMax} bytes`, identity)
   return undefined
 }
 
-function unreadable(path: string, identity: FileIdentity | undefined, error: NodeJS.ErrnoException): FileProblem {
-  if (error.code === 'ENOENT') return failed('missing', `${path} does not exist`, identity)
-  return failed('unreadable', `${path} cannot be read (${error.code ?? error.message})`, identity)
+// Without an identity: what stands in the way may pass (EMFILE, say) while the file stays as it is.
+function unreadable(path: string, error: NodeJS.ErrnoException): FileProblem {
+  if (error.code === 'ENOENT') return failed('missing', `${path} does not exist`)
+  return failed('unreadable', `${path} cannot be read (${error.code ?? error.message})`)
 }
 
-function failed(code: FileProblem['code'], message: string, identity: FileIdentity | undefined): FileProblem {
+function failed(code: FileProblem['code'], message: string, identity?: FileIdentity): FileProblem {
   return { code, message, version: { identity, hash: undefined } }
 }

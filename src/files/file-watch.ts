@@ -145,7 +145,7 @@ export class FileWatch {
       if (this.#files.get(file.path) !== file) return
       if (version.hash !== file.used?.hash) changes.add(file.path)
       file.used = version
-      file.seen = version.identity
+      file.seen = version.identity ?? file.seen
     })
     return changes
   }

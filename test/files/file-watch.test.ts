@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { readVersion } from '../../src/files/file-content.js'
 import { layouts } from './file-layouts.js'
 import { deadlineMs, Observed } from './observed-watch.js'
@@ -187,6 +190,16 @@ test('a directory of many files takes one watch of the system', { skip: process.
   await signalled(observed, paths[0] ?? '')
   assert.ok(systemWatches() - before <= 2, `${systemWatches() - before} watches`)
   await observed.watch.close()
+})
+
+test('without a watch of the system the poll goes on, and the loss is told once', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const path = join(folder(), 'file')
+  const script = fileURLToPath(new URL('exhausted-watch.js', import.meta.url))
+  const command = 'ulimit -n 48 && exec "$0" "$1" "$2"'
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script, path])
+  assert.deepEqual(stdout.trim().split('\n'), ['EMFILE', 'lost EMFILE', `changed ${path}`])
 })
 
 async function signalled(observed: Observed, path: string): Promise<void> {

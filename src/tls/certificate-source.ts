@@ -1,9 +1,9 @@
 // Reads a pair of files so that both halves belong together, and says what became of it. Used at start and by reload,
 // which owns the retries. A pair that is half renewed is no error: the one that serves goes on serving.
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { FileContent, FileProblem, FileVersion } from '../files/file-content.js'
-import { isFileProblem, readContent } from '../files/file-content.js'
+import { isFileProblem, readContent, readVersion } from '../files/file-content.js'
 import type { CertificateDefect } from './certificate.js'
 import { Certificate } from './certificate.js'
 import { parseCertificate } from './certificate-parse.js'
@@ -14,46 +14,43 @@ export interface PairFiles {
   readonly key: string
 }
 
-/** A certificate with the versions of the files that it came from. */
+/** A certificate with the hashes of the bytes that it came from. */
 export interface LoadedPair {
   readonly certificate: Certificate
-  readonly cert: FileVersion
-  readonly key: FileVersion
+  readonly certHash: string
+  readonly keyHash: string
 }
 
 /** Why a pair is not what it should become. */
 export type PendingReason = 'mismatch' | 'missing' | 'unreadable' | 'parse' | 'refused'
 
-/**
- * What a reading gave. `pending` keeps the pair that was served before; without one, at a cold start, there is none
- * to keep. `cert` and `key` are the versions read, for FileWatch.
- */
+/** What was found at the configured paths, for FileWatch; a renewal under way may have been read elsewhere. */
+export type PairVersions = ReadonlyMap<string, FileVersion>
+
+/** What a reading gave. `pending` keeps the pair that was served before; at a cold start there is none to keep. */
 export type PairReading =
-  | { readonly kind: 'accepted' | 'unchanged'; readonly pair: LoadedPair }
+  | { readonly kind: 'accepted' | 'unchanged'; readonly pair: LoadedPair; readonly versions: PairVersions }
   | {
       readonly kind: 'pending'
       readonly reason: PendingReason
       readonly defects: readonly CertificateDefect[]
       readonly served: LoadedPair | undefined
-      readonly cert: FileVersion
-      readonly key: FileVersion
+      readonly versions: PairVersions
     }
 
 /** Reads `files` and compares with what is `served`. Never throws for what is on disk. */
 export async function readPair(files: PairFiles, served?: LoadedPair): Promise<PairReading> {
-  const { cert, key } = await readOneGeneration(files)
-  const versions = { cert: cert.version, key: key.version }
+  const { cert, key, versions } = await readOneGeneration(files)
   if (isFileProblem(cert) || isFileProblem(key)) {
     const defects = [...fileDefects('cert', files.cert, cert), ...fileDefects('key', files.key, key)]
-    return { kind: 'pending', reason: reasonOf(defects), defects, served, ...versions }
+    return { kind: 'pending', reason: reasonOf(defects), defects, served, versions }
   }
-  if (served !== undefined && isSameContent(served, versions)) {
-    return { kind: 'unchanged', pair: { certificate: served.certificate, ...versions } }
-  }
+  const hashes = { certHash: cert.version.hash ?? '', keyHash: key.version.hash ?? '' }
+  if (served !== undefined && isSameContent(served, hashes)) return { kind: 'unchanged', pair: served, versions }
   const certificate = prove(files, { cert, key }, served)
-  if (certificate instanceof Certificate) return { kind: 'accepted', pair: { certificate, ...versions } }
-  const defects = certificate.map((defect) => tellWhichIsNew(defect, versions, served))
-  return { kind: 'pending', reason: reasonOf(defects), defects, served, ...versions }
+  if (certificate instanceof Certificate) return { kind: 'accepted', pair: { certificate, ...hashes }, versions }
+  const defects = certificate.map((defect) => tellWhichIsNew(defect, hashes, served))
+  return { kind: 'pending', reason: reasonOf(defects), defects, served, versions }
 }
 
 const retryDelaysMs = [50, 200, 1_000]
@@ -68,50 +65,56 @@ interface Halves<Half> {
   readonly key: Half
 }
 
-const attemptsMax = 3
+type GenerationRead = Halves<FileContent | FileProblem> & { readonly versions: PairVersions }
+
+const attemptsMax = 5
 
 // Links may be swapped between two readings. So both paths are resolved once, both files read there, and the links
 // compared afterwards: a naive reader gets a certificate of one renewal and the key of another.
-async function readOneGeneration(files: PairFiles): Promise<Halves<FileContent | FileProblem>> {
+async function readOneGeneration(files: PairFiles): Promise<GenerationRead> {
   for (let attempt = 1; ; attempt += 1) {
     const paths = await resolveGeneration(files)
     const [cert, key] = await Promise.all([readContent(paths.cert), readContent(paths.key)])
+    const linkedKey = paths.key === paths.linkedKey ? key.version : await readVersion(paths.linkedKey)
+    const versions = new Map([[files.cert, cert.version]]).set(files.key, linkedKey)
     const after = await resolveGeneration(files)
-    const isSteady = after.cert === paths.cert && after.key === paths.key
-    if (isSteady || attempt === attemptsMax) return { cert, key }
+    if (after.cert === paths.cert && after.key === paths.key) return { cert, key, versions }
+    if (attempt < attemptsMax) continue
+    const message = `${files.cert} and ${files.key} lead elsewhere each time they are read`
+    return { cert: { code: 'changing', message, version: cert.version }, key, versions }
   }
 }
 
+interface ResolvedPair extends PairFiles {
+  /** Where the configured key path leads, whatever key is read. */
+  readonly linkedKey: string
+}
+
 /** The key that was written together with the certificate, where the layout tells which one that is. */
-async function resolveGeneration(files: PairFiles): Promise<PairFiles> {
+async function resolveGeneration(files: PairFiles): Promise<ResolvedPair> {
   const cert = await resolved(files.cert)
-  const key = await resolved(files.key)
-  const sibling = siblingOf(files, cert, key)
-  const isThere = sibling !== undefined && (await realpath(sibling).catch(() => undefined)) !== undefined
-  return { cert, key: isThere ? sibling : key }
+  const linkedKey = await resolved(files.key)
+  const numbered = numberedAlike(files, cert, linkedKey)
+  const key = numbered === undefined ? linkedKey : await realpath(numbered).catch(() => linkedKey)
+  return { cert, key, linkedKey }
 }
 
 function resolved(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
 
-/** The key of the certificate's own generation: certbot numbers both alike, Kubernetes puts both in one directory. */
-function siblingOf(files: PairFiles, cert: string, key: string): string | undefined {
-  const number = generationNumber(cert)
-  if (number !== undefined && generationNumber(key) !== undefined) {
-    const name = basename(key).replace(/\d+(\.[^.]*)?$/, `${number}$1`)
-    return join(dirname(key), name)
-  }
-  const areNeighbours = dirname(files.cert) === dirname(files.key)
-  return areNeighbours && dirname(cert) !== dirname(key) ? join(dirname(cert), basename(key)) : undefined
+// certbot changes its links one by one, the key's before the certificate's, but numbers alike what belongs together.
+function numberedAlike(files: PairFiles, cert: string, linkedKey: string): string | undefined {
+  const areLinks = basename(cert) !== basename(files.cert) && basename(linkedKey) !== basename(files.key)
+  const number = /(\d+)(\.\w+)?$/.exec(basename(cert))?.[1]
+  if (!areLinks || number === undefined) return undefined
+  return join(dirname(linkedKey), basename(linkedKey).replace(/\d+(\.\w+)?$/, `${number}$1`))
 }
 
-function generationNumber(path: string): string | undefined {
-  return /\d+$/.exec(basename(path, extname(path)))?.[0]
-}
+type PairHashes = Pick<LoadedPair, 'certHash' | 'keyHash'>
 
-function isSameContent(served: LoadedPair, versions: Halves<FileVersion>): boolean {
-  return served.cert.hash === versions.cert.hash && served.key.hash === versions.key.hash
+function isSameContent(served: PairHashes, read: PairHashes): boolean {
+  return served.certHash === read.certHash && served.keyHash === read.keyHash
 }
 
 // What replaces a serving pair must be able to serve; a first one builds its context on its first handshake, because
@@ -161,14 +164,14 @@ const refusals: ReadonlySet<string> = new Set([
 
 function tellWhichIsNew(
   defect: CertificateDefect,
-  versions: Halves<FileVersion>,
+  read: PairHashes,
   served: LoadedPair | undefined,
 ): CertificateDefect {
   if (defect.code !== 'key_mismatch' || served === undefined) return defect
-  if (served.cert.hash === versions.cert.hash) {
+  if (served.certHash === read.certHash) {
     return { ...defect, message: `${defect.message}: the key has changed, the certificate has not` }
   }
-  if (served.key.hash === versions.key.hash) {
+  if (served.keyHash === read.keyHash) {
     return { ...defect, message: `${defect.message}: the certificate has changed, the key has not` }
   }
   return defect

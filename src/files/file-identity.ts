@@ -1,0 +1,58 @@
+// What tells one state of a file from another without reading it. Used by file-content.ts and file-watch.ts.
+// Identity is a hint that bytes may have changed; only a content hash says that they did.
+import type { BigIntStats } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
+
+/** Where a path leads and what is there. Times are nanoseconds; ctime catches a rename that kept an older mtime. */
+export interface FileIdentity {
+  readonly realpath: string
+  readonly kind: 'file' | 'directory' | 'other'
+  readonly dev: bigint
+  readonly ino: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  readonly ctimeNs: bigint
+}
+
+/**
+ * Follows links to what `path` leads to; undefined where nothing can be reached. Given the `previous` identity, an
+ * unchanged file costs one stat: the same inode with the same times is the same file, whatever name leads to it.
+ */
+export async function readIdentity(path: string, previous?: FileIdentity): Promise<FileIdentity | undefined> {
+  try {
+    const stats = await stat(path, { bigint: true })
+    if (previous !== undefined && isSameFile(previous, stats)) return previous
+    return identityOf(await realpath(path), stats)
+  } catch {
+    // Missing, a dangling or looping link, a directory without permission: for a watcher there is nothing at this path.
+    return undefined
+  }
+}
+
+/** Whether two looks at one path found the same thing; two absences are the same. */
+export function isSameIdentity(left: FileIdentity | undefined, right: FileIdentity | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right
+  return isSameFile(left, right) && left.realpath === right.realpath
+}
+
+type Measured = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
+
+function isSameFile(left: Measured, right: Measured): boolean {
+  return (
+    left.ino === right.ino &&
+    left.ctimeNs === right.ctimeNs &&
+    left.mtimeNs === right.mtimeNs &&
+    left.size === right.size &&
+    left.dev === right.dev
+  )
+}
+
+function identityOf(path: string, stats: BigIntStats): FileIdentity {
+  const { dev, ino, size, mtimeNs, ctimeNs } = stats
+  return { realpath: path, kind: kindOf(stats), dev, ino, size, mtimeNs, ctimeNs }
+}
+
+function kindOf(stats: BigIntStats): FileIdentity['kind'] {
+  if (stats.isFile()) return 'file'
+  return stats.isDirectory() ? 'directory' : 'other'
+}

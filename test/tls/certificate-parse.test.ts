@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { before, test } from 'node:test'
+import { Certificate } from '../../src/tls/certificate.js'
+import { parseCertificate } from '../../src/tls/certificate-parse.js'
+import type { CertificateOptions, CertificatePair, TestAuthority } from '../support/certificates.js'
+import { makeAuthority, makeCertificate } from '../support/certificates.js'
+
+let root: TestAuthority
+let intermediate: TestAuthority
+let site: CertificatePair
+
+before(async () => {
+  root = await makeAuthority({ commonName: 'root' })
+  intermediate = await makeAuthority({ commonName: 'intermediate', issuer: root })
+  site = await makeCertificate({ names: ['site.example'], commonName: 'site', issuer: intermediate })
+})
+
+function parse(cert: string, key: string): ReturnType<typeof parseCertificate> {
+  const [certBytes, keyBytes] = [Buffer.from(cert, 'latin1'), Buffer.from(key, 'latin1')]
+  return parseCertificate({ certFile: 'site.pem', keyFile: 'site.key', certBytes, keyBytes })
+}
+
+function accepted(cert: string, key: string): Certificate {
+  const result = parse(cert, key)
+  assert.ok(result instanceof Certificate, JSON.stringify(result))
+  return result
+}
+
+function refused(cert: string, key: string): string[] {
+  const result = parse(cert, key)
+  assert.ok(!(result instanceof Certificate), 'the pair was accepted')
+  for (const { message, hint } of result) assert.ok(message !== '' && hint !== '')
+  return result.map(({ code, file }) => `${file} ${code}`)
+}
+
+async function made(options: CertificateOptions): Promise<Certificate> {
+  const pair = await makeCertificate(options)
+  return accepted(pair.chain, pair.key)
+}
+
+test('a pair is parsed with its names, dates, numbers, issuer, key type and chain', () => {
+  const certificate = accepted(site.chain, site.key)
+  assert.deepEqual(certificate.names, ['site.example'])
+  assert.equal(certificate.keyType, 'ec')
+  assert.equal(certificate.issuer, 'CN=intermediate')
+  assert.match(certificate.fingerprint256, /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/)
+  assert.match(certificate.serial, /^[0-9A-F]+$/)
+  assert.equal(certificate.chain.length, 2)
+  assert.equal(certificate.chain.join(''), site.chain)
+  assert.deepEqual(certificate.warnings, [])
+})
+
+test('dates are read to the second, beyond 2049 too', async () => {
+  const notBefore = new Date('2026-02-03T04:05:06Z')
+  const notAfter = new Date('2061-12-01T00:00:09Z')
+  const certificate = await made({ names: ['a.example'], notBefore, notAfter })
+  assert.equal(certificate.notBeforeMs, notBefore.getTime())
+  assert.equal(certificate.notAfterMs, notAfter.getTime())
+})
+
+test('names are those of the subject alternative name, in one spelling, and never the common name', async () => {
+  const names = ['Upper.Example', '*.wild.example', '192.0.2.7', '2001:db8:0:0:0:0:0:1']
+  const certificate = await made({ names, commonName: 'cn.example' })
+  assert.deepEqual(certificate.names, ['upper.example', '*.wild.example', '192.0.2.7', '2001:db8::1'])
+  assert.equal(certificate.covers('cn.example'), false)
+})
+
+test('a name is read as it is where its text looks like two', async () => {
+  const certificate = await made({ names: ['a.example, DNS:evil.example'] })
+  assert.deepEqual(certificate.names, ['a.example, dns:evil.example'])
+  assert.equal(certificate.covers('evil.example'), false)
+})
+
+test('a hundred names, long enough for a length of two bytes, are all read', async () => {
+  const names = Array.from({ length: 100 }, (_, index) => `site-${index}.a-rather-long-domain.example`)
+  assert.deepEqual((await made({ names })).names, names)
+})
+
+const coverage: readonly (readonly [string, boolean])[] = [
+  ['a.example', true],
+  ['b.example', false],
+  ['x.a.example', false],
+  ['one.wild.example', true],
+  ['wild.example', false],
+  ['two.one.wild.example', false],
+  ['*.wild.example', true],
+  ['*.a.example', false],
+  ['.wild.example', false],
+  ['192.0.2.7', true],
+  ['192.0.2.8', false],
+  ['2001:db8::1', true],
+  ['2001:0db8:0::0:1', true],
+  ['2001:db8::2', false],
+]
+test('a certificate covers exact names, one label under a wildcard, and addresses in any spelling', async () => {
+  const certificate = await made({ names: ['a.example', '*.wild.example', '192.0.2.7', '2001:db8::1'] })
+  for (const [hostname, expected] of coverage) assert.equal(certificate.covers(hostname), expected, hostname)
+})
+
+test('line ends of Windows, a byte order mark and text around the blocks do no harm', () => {
+  const cert = `\xef\xbb\xbf${site.chain}`.replaceAll('\n', '\r\n')
+  const key = `Bag Attributes\n    friendlyName: site\n${site.key}\ntrailing words`
+  assert.equal(accepted(cert, key).chain.length, 2)
+})
+
+test('certificate and key may stand in one file', () => {
+  const both = site.key + site.chain
+  assert.equal(accepted(both, both).chain.length, 2)
+})
+
+test('a file that is empty, of another kind, or cut off is refused by what it lacks', () => {
+  assert.deepEqual(refused('', site.key), ['site.pem cert_empty'])
+  assert.deepEqual(refused('hello', site.key), ['site.pem cert_not_pem'])
+  assert.deepEqual(refused(site.chain.slice(0, -2), site.key), ['site.pem cert_truncated'])
+  assert.deepEqual(refused(site.cert.slice(0, 200), site.key), ['site.pem cert_truncated'])
+  assert.deepEqual(refused(site.chain, ''), ['site.key key_empty'])
+  assert.deepEqual(refused(site.chain, 'hello'), ['site.key key_not_pem'])
+  assert.deepEqual(refused(site.chain, site.key.slice(0, 100)), ['site.key key_truncated'])
+  assert.deepEqual(refused('', ''), ['site.pem cert_empty', 'site.key key_empty'])
+})
+
+test('a file cut off between two blocks of one line is not served without its rest', () => {
+  const glued = site.cert.trimEnd() + intermediate.cert
+  assert.deepEqual(refused(glued, site.key), ['site.pem cert_truncated'])
+  assert.deepEqual(refused(site.cert.slice(0, 200) + intermediate.cert, site.key), ['site.pem cert_truncated'])
+})
+
+test('blocks that hold rubbish are refused wherever they stand', () => {
+  const rubbish = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+  assert.deepEqual(refused(rubbish, site.key), ['site.pem cert_invalid'])
+  assert.deepEqual(refused(site.cert + rubbish + intermediate.cert, site.key), ['site.pem cert_invalid'])
+  const badKey = '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'
+  assert.deepEqual(refused(site.chain, badKey), ['site.key key_invalid'])
+})
+
+test('swapped files are refused with a hint that they are swapped', () => {
+  assert.deepEqual(refused(site.key, site.cert), ['site.pem cert_not_pem', 'site.key key_not_pem'])
+  const result = parse(site.key, site.cert)
+  assert.ok(!(result instanceof Certificate) && result.every(({ hint }) => hint.includes('swapped')))
+})
+
+test('an encrypted key is refused, in the form of today and of yesterday', () => {
+  const key = createPrivateKey(site.key)
+  const secret = { format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' } as const
+  assert.deepEqual(refused(site.chain, key.export({ ...secret, type: 'pkcs8' }).toString()), ['site.key key_encrypted'])
+  assert.deepEqual(refused(site.chain, key.export({ ...secret, type: 'sec1' }).toString()), ['site.key key_encrypted'])
+  accepted(site.chain, key.export({ format: 'pem', type: 'sec1' }).toString())
+})
+
+test('a key of another certificate is refused, of the same type and of another', async () => {
+  for (const keyType of ['ec', 'rsa', 'ed25519'] as const) {
+    const other = await makeCertificate({ keyType })
+    assert.deepEqual(refused(site.chain, other.key), ['site.key key_mismatch'])
+    assert.deepEqual(refused(other.chain, site.key), ['site.key key_mismatch'])
+  }
+})
+
+test('an intermediate before the leaf is refused as a wrong order, not as a wrong key', () => {
+  assert.deepEqual(refused(intermediate.cert + site.cert, site.key), ['site.pem leaf_not_first'])
+})
+
+test('an RSA key of 2048 bits is accepted, of 2047 refused as weak', async () => {
+  assert.equal((await made({ keyType: 'rsa', names: ['a.example'] })).keyType, 'rsa')
+  const weak = await makeCertificate({ keyType: 'rsa', rsaBits: 2047 })
+  assert.deepEqual(refused(weak.chain, weak.key), ['site.key key_weak'])
+})
+
+test('an EC key of 224 bits is accepted, of 192 refused as weak', async () => {
+  assert.equal((await made({ curve: 'secp224r1', issuer: root, names: ['a.example'] })).keyType, 'ec')
+  const weak = await makeCertificate({ curve: 'prime192v1', issuer: root })
+  assert.deepEqual(refused(weak.chain, weak.key), ['site.key key_weak'])
+})
+
+test('a key that TLS has no use for is refused', () => {
+  const { privateKey } = generateKeyPairSync('x25519')
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  assert.deepEqual(refused(site.chain, pem), ['site.key key_unsupported'])
+})
+
+test('an expired certificate and one that is not valid yet are accepted: dates are judged by the watch', async () => {
+  await made({ names: ['a.example'], notBefore: new Date(1e12), notAfter: new Date(1.1e12) })
+  await made({ names: ['a.example'], notBefore: new Date(4e12), notAfter: new Date(4.1e12) })
+})
+
+test('a missing intermediate is warned of; a self-signed certificate and one with its root are not', async () => {
+  const codes = (certificate: Certificate): string[] => certificate.warnings.map(({ code }) => code)
+  assert.deepEqual(codes(accepted(site.cert, site.key)), ['chain_incomplete'])
+  assert.deepEqual(codes(accepted(site.cert + root.cert, site.key)), ['chain_incomplete'])
+  assert.deepEqual(codes(accepted(site.chain + root.cert, site.key)), [])
+  assert.deepEqual(codes(await made({ names: ['a.example'], commonName: 'self' })), [])
+})
+
+test('an impostor with the name of the issuer does not complete a chain', async () => {
+  const impostor = await makeAuthority({ commonName: 'intermediate' })
+  const warnings = accepted(site.cert + impostor.cert, site.key).warnings
+  assert.deepEqual(
+    warnings.map(({ code }) => code),
+    ['chain_incomplete'],
+  )
+})
+
+test('a certificate that names nobody but in its common name is warned of', async () => {
+  const certificate = await made({ commonName: 'a.example' })
+  assert.deepEqual(
+    certificate.warnings.map(({ code }) => code),
+    ['name_cn_only'],
+  )
+})

@@ -66,4 +66,5 @@ export interface LogConfig {
   readonly query: boolean
   /** In lower case. */
   readonly requestHeaders: readonly string[]
+  readonly place: Place
 }

@@ -103,7 +103,11 @@ function toConfig(main: MainInput, source: Source, sites: readonly ReadSite[]): 
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,
-    log: { ...log, file: log.file === null ? null : resolve(dirname(source.file), log.file) },
+    log: {
+      ...log,
+      file: log.file === null ? null : resolve(dirname(source.file), log.file),
+      place: source.place(['log', 'file'], 'value'),
+    },
   }
 }
 

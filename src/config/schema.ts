@@ -108,7 +108,7 @@ const limitsSchema = z.strictObject({
 
 const logSchema = z.strictObject({
   level: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error'])
+    .enum(['debug', 'info', 'warn', 'error'])
     .default('info')
     .describe('Least level of a line; requests are governed by `access` alone.'),
   access: z.boolean().default(true).describe('Whether every request writes a line.'),

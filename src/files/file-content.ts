@@ -70,7 +70,8 @@ function tellingIdentity(identity: FileIdentity | undefined): FileIdentity | und
   return ageMs >= 0 && ageMs < clockTickMs ? undefined : identity
 }
 
-function hashOf(bytes: Buffer | string): string {
+/** The hash by which versions are compared. */
+export function hashOf(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('base64url')
 }
 

@@ -24,7 +24,7 @@ describe('the reference', () => {
     assert.deepEqual(shown('vhosts[].respond.body'), ['string', '""'])
     assert.deepEqual(shown('timeouts'), ['map', ''])
     assert.deepEqual(shown('timeouts.idleMs'), ['1 to 86400000', '920000'])
-    assert.deepEqual(shown('log.level'), ['trace, debug, info, warn, error', 'info'])
+    assert.deepEqual(shown('log.level'), ['debug, info, warn, error', 'info'])
     assert.deepEqual(shown('log.file'), ['string or null', 'null'])
   })
 

@@ -1,0 +1,39 @@
+// What every command has in common: its name, its options, and what it may print where. Used by main.ts and the commands.
+import type { ParseArgsConfig } from 'node:util'
+
+/** Exit codes: all well; mistakes, or a hand is needed; the command line itself is wrong. */
+export const exitCode = { ok: 0, mistakes: 1, usage: 2 } as const
+
+/** The values of a command's options, as `parseArgs` gives them. */
+export type OptionValues = Readonly<Record<string, string | boolean | undefined>>
+
+/** Where a command prints. */
+export interface Terminal {
+  /** Results. */
+  out(text: string): void
+  /** Everything else. */
+  err(text: string): void
+}
+
+/** One command of the program. */
+export interface Command {
+  readonly name: string
+  /** One line for `--help`. */
+  readonly summary: string
+  /** The options as `--help` shows them, one line each. */
+  readonly usage: readonly string[]
+  readonly options: NonNullable<ParseArgsConfig['options']>
+  /** Resolves to the exit code. */
+  run(values: OptionValues, terminal: Terminal): Promise<number>
+}
+
+/** The option that every command has. */
+export const configOption = { config: { type: 'string', short: 'c', default: 'config/hostward.yaml' } } as const
+
+/** How `--help` shows it. */
+export const configUsage = '-c, --config FILE    the main configuration file (config/hostward.yaml)'
+
+/** The value of `--config`. */
+export function configFile(values: OptionValues): string {
+  return String(values['config'])
+}

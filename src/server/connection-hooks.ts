@@ -1,0 +1,59 @@
+// What becomes of the connections of one listener: which certificate answers a hello, which codec takes the socket.
+// Everything is looked up in the snapshot that serves at that moment. Used by the server.
+import type { Socket } from 'node:net'
+import type { SecureContext } from 'node:tls'
+import { RequestHandler } from '../http/handler.js'
+import { Http1ServerConnection } from '../http1/server-connection.js'
+import type { HandshakeFailure } from '../listener/handshake-failures.js'
+import type { ListenerHooks, Served } from '../listener/listener.js'
+import type { ClientHello } from '../net/client-hello.js'
+import type { Log } from '../telemetry/log.js'
+import type { Connection } from '../wire/connection.js'
+import type { ListenerPlan } from './snapshot.js'
+
+/** What the hooks ask the server for, anew each time. */
+export interface HookSources {
+  readonly plan: () => ListenerPlan
+  readonly log: () => Log
+  readonly onHandshakeFailed: (failure: HandshakeFailure) => void
+}
+
+/** The hooks of one listener. */
+export function connectionHooks(sources: HookSources): ListenerHooks {
+  const service = new RequestHandler({
+    view: () => sources.plan().view,
+    log: { request: (entry) => sources.log().request(entry) },
+  })
+  return {
+    choose: (hello) => contextFor(hello, sources),
+    serve: (socket, connection, protocol) => serve({ socket, connection, protocol, service }, sources),
+    onHandshakeFailed: ({ connection, reason }) => {
+      const { listener, sni, peer } = connection
+      sources.onHandshakeFailed({ listener, sni, peer, reason })
+    },
+  }
+}
+
+interface Accepted {
+  readonly socket: Socket
+  readonly connection: Connection
+  readonly protocol: 'h2' | 'http/1.1'
+  readonly service: RequestHandler
+}
+
+function serve({ socket, connection, service }: Accepted, { plan }: HookSources): Served {
+  const options = { socket, connection, service, limits: () => plan().limits, timeouts: () => plan().timeouts }
+  return new Http1ServerConnection(options)
+}
+
+function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureContext | undefined {
+  const certificate = plan().certificates.choose(hello)
+  if (certificate === undefined) return undefined
+  const wasRefused = certificate.contextDefect !== undefined
+  const context = certificate.secureContext()
+  const defect = certificate.contextDefect
+  if (defect !== undefined && !wasRefused) {
+    log().error('certificate_defect', defect.message, { certificate: certificate.certFile, ...defect })
+  }
+  return context
+}

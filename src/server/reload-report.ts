@@ -1,0 +1,52 @@
+// What the log says of certificates and of sites that do not serve as configured. Used by the reload.
+import type { Log } from '../telemetry/log.js'
+import type { ShelvedPair } from './certificate-shelf.js'
+import type { LoadOutcome } from './load.js'
+import type { DegradedSite } from './sites.js'
+import type { Snapshot } from './snapshot.js'
+
+/** Tells of pairs that serve from now on, and of pairs whose files cannot be used as they are. */
+export function reportCertificates(log: Log, { certificates }: LoadOutcome, snapshot: Snapshot | undefined): void {
+  for (const pair of certificates.accepted) {
+    const { certificate } = pair
+    if (certificate === undefined) continue
+    const { serial, fingerprint256, warnings } = certificate
+    const notAfter = new Date(certificate.notAfterMs).toISOString()
+    const facts = { ...nameOf(pair, snapshot), notAfter, serial, fingerprint256 }
+    log.info('certificate_loaded', 'a certificate is in service', facts)
+    for (const warning of warnings)
+      log.warn('certificate_defect', warning.message, { ...nameOf(pair, snapshot), ...warning })
+  }
+  for (const pair of certificates.pending) {
+    const [defect] = pair.pending?.defects ?? []
+    const facts = { ...nameOf(pair, snapshot), reason: pair.pending?.reason, file: defect?.file, hint: defect?.hint }
+    log.warn('certificate_pending', defect?.message ?? 'a certificate cannot be used yet', facts)
+  }
+}
+
+/** Tells of sites that became degraded, changed their mistakes, or serve as configured again. */
+export function reportDegraded(log: Log, snapshot: Snapshot, previous: Snapshot | undefined): void {
+  const told = new Map(previous?.degraded.map((site) => [site.vhost, JSON.stringify(site)]))
+  for (const site of snapshot.degraded) {
+    if (told.get(site.vhost) === JSON.stringify(site)) continue
+    log.error('site_degraded', messages[site.serves], { vhost: site.vhost, serves: site.serves, errors: site.errors })
+  }
+  const still = new Set(snapshot.degraded.map(({ vhost }) => vhost))
+  for (const vhost of new Set(told.keys())) {
+    if (!still.has(vhost)) log.info('site_restored', 'the site serves as configured again', { vhost })
+  }
+}
+
+const messages: Record<DegradedSite['serves'], string> = {
+  last_good: 'the site has mistakes; its last good version serves',
+  partly: 'a certificate of the site cannot be used; the others serve',
+  closed: 'the site has mistakes and is closed',
+}
+
+function nameOf({ files }: ShelvedPair, snapshot: Snapshot | undefined): { certificate: string; vhosts: string[] } {
+  const sites = snapshot?.sites ?? []
+  const users = sites.filter(({ vhost }) =>
+    vhost.certificates.some(({ cert, key }) => cert === files.cert && key === files.key),
+  )
+  return { certificate: files.cert, vhosts: users.map(({ vhost }) => vhost.id) }
+}

@@ -1,0 +1,159 @@
+// Owns what serves: the current snapshot, its listeners and the log. The only place that knows everybody.
+// A snapshot is put into service by one assignment, after everything that can fail has been done.
+import type { ConfigError } from '../config/config-error.js'
+import { HandshakeFailures } from '../listener/handshake-failures.js'
+import { Listener, type ListenerSettings } from '../listener/listener.js'
+import { CertificateWatch } from './certificate-watch.js'
+import { connectionHooks } from './connection-hooks.js'
+import { ListenerSet } from './listener-set.js'
+import { Reload } from './reload.js'
+import { runtimeAdvice } from './runtime.js'
+import { ServerLog } from './server-log.js'
+import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
+
+const connectionsReportMs = 3_600_000
+const failuresSweepMs = 10_000
+
+/** One listener as it serves. */
+export interface ListenerStatus {
+  readonly key: string
+  readonly name: string
+  readonly address: string
+  readonly port: number
+  readonly tls: boolean
+}
+
+/** A running Hostward. Whoever starts it closes it. */
+export class Server {
+  readonly #log = new ServerLog()
+  readonly #reload: Reload
+  readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
+  readonly #certificates = new CertificateWatch(() => this.#log.current)
+  readonly #failures: HandshakeFailures
+  readonly #timers: NodeJS.Timeout[] = []
+  #snapshot: Snapshot | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(options: { mainFile: string }) {
+    this.#failures = new HandshakeFailures({
+      report: (line) => this.#log.current.info('handshake_failed', 'a TLS handshake failed', { ...line }),
+      now: () => performance.now(),
+    })
+    this.#reload = new Reload({
+      mainFile: options.mainFile,
+      log: () => this.#log.current,
+      current: () => this.#snapshot,
+      apply: (snapshot) => this.#apply(snapshot),
+    })
+  }
+
+  /** Loads the configuration and serves it; the mistakes that forbid that, none where it serves. */
+  async start(): Promise<readonly ConfigError[]> {
+    const advice = runtimeAdvice(process.versions.node)
+    if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
+    const errors = await this.#reload.start()
+    if (errors.length > 0) return errors
+    this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
+    this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
+    return errors
+  }
+
+  /** Reads all files again and serves what they say now; the mistakes that keep it from doing so. */
+  async reload(): Promise<readonly ConfigError[]> {
+    return await this.#reload.now()
+  }
+
+  /** The listeners that accept, in the order of the configuration. */
+  get listeners(): readonly ListenerStatus[] {
+    const plans = this.#snapshot?.plans ?? new Map<string, ListenerPlan>()
+    return [...plans].map(([key, { config }]) => {
+      const { address = '', port = 0 } = this.#listeners.get(key)?.address ?? {}
+      return { key, name: config.name, address, port, tls: config.tls }
+    })
+  }
+
+  /** Opens the log's file anew under its name, after it was rotated away. */
+  reopenLog(): void {
+    this.#log.current.reopen()
+  }
+
+  /** Stops accepting, lets what is in flight end within `timeouts.shutdownMs`, and closes everything. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#reload.close()
+    this.#certificates.close()
+    await this.#listeners.close(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
+    for (const endpoint of this.#snapshot?.endpoints.values() ?? []) endpoint.retire()
+    this.#failures.flush()
+    this.#reportConnections()
+    this.#log.current.info('shutdown', 'everything is closed')
+    await this.#log.current.close()
+  }
+
+  /** What can fail: the log's file and the listeners' addresses. */
+  async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
+    const log = this.#log.prepare(snapshot.config.log)
+    if ('error' in log) return [log.error]
+    const prepared = await this.#listeners.prepare(snapshot.plans)
+    if ('errors' in prepared) return prepared.errors
+    const previous = this.#snapshot
+    this.#snapshot = snapshot
+    log.commit()
+    this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
+    for (const key of prepared.opened.keys()) this.#reportListening(key)
+    for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
+    this.#certificates.follow(snapshot)
+    return []
+  }
+
+  #listenerOf(key: string, plan: ListenerPlan): Listener {
+    const { name, bind } = plan.config
+    const current = this.#planSource(key, plan)
+    return new Listener({
+      name,
+      host: bind.host,
+      port: bind.port,
+      settings: () => this.#settingsOf(current()),
+      hooks: connectionHooks({
+        plan: current,
+        log: () => this.#log.current,
+        onHandshakeFailed: (failure) => this.#failures.record(failure),
+      }),
+    })
+  }
+
+  /** Gives a listener what it serves: its own plan until that is in service, the current snapshot's then, nothing in the end. */
+  #planSource(key: string, plan: ListenerPlan): () => ListenerPlan {
+    const closed = closedPlan(plan)
+    let wasInService = false
+    return () => {
+      const current = this.#snapshot?.plans.get(key)
+      if (current === undefined) return wasInService ? closed : plan
+      wasInService = true
+      return current
+    }
+  }
+
+  #settingsOf({ config, limits, timeouts }: ListenerPlan): ListenerSettings {
+    const { tls } = config
+    return { tls, http2: false, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections }
+  }
+
+  #reportListening(key: string): void {
+    const listener = this.listeners.find((each) => each.key === key)
+    if (listener === undefined) return
+    const { name, address, port, tls } = listener
+    this.#log.current.info('listening', `${name} accepts connections`, { listener: name, address, port, tls })
+  }
+
+  #reportConnections(): void {
+    for (const { name, counters } of this.#listeners.all()) {
+      this.#log.current.info('connections', 'connections so far', { listener: name, ...counters })
+    }
+  }
+}

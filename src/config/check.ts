@@ -5,7 +5,7 @@ import { parseBind } from '../net/address.js'
 import { normalizeSitePattern } from '../net/hostname.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Mistake } from './mistake.js'
-import { isMap, listAt, type ValueMap } from './value.js'
+import { isMap, listAt, shown, type ValueMap } from './value.js'
 
 /** What can be told of a listener, whether or not it is right in all. */
 export interface ListenerSketch {
@@ -44,7 +44,7 @@ export function checkListeners(main: unknown): readonly Mistake[] {
 export function checkIncludes(main: unknown): readonly Mistake[] {
   return listAt(main, 'include').flatMap((pattern, index): readonly Mistake[] => {
     if (typeof pattern !== 'string' || !pattern.slice(0, pattern.lastIndexOf('/') + 1).includes('*')) return []
-    const message = `include "${pattern}" has a star before its last segment`
+    const message = `include ${shown(pattern)} has a star before its last segment`
     return [{ path: ['include', index], aim: 'value', message, hint: 'give every directory an entry of its own' }]
   })
 }
@@ -68,7 +68,9 @@ function checkName(listener: ValueMap, seen: Set<unknown>): readonly Mistake[] {
     seen.add(name)
     return []
   }
-  return [{ path: ['name'], aim: 'value', message: `listener "${name}" is there twice`, hint: 'rename one of the two' }]
+  return [
+    { path: ['name'], aim: 'value', message: `listener ${shown(name)} is there twice`, hint: 'rename one of the two' },
+  ]
 }
 
 function checkBind(listener: ValueMap, seen: Map<string, unknown>): readonly Mistake[] {
@@ -79,7 +81,7 @@ function checkBind(listener: ValueMap, seen: Map<string, unknown>): readonly Mis
     seen.set(address, listener['name'])
     return []
   }
-  const message = `bind "${listener['bind']}" is taken by listener "${seen.get(address)}"`
+  const message = `bind ${shown(listener['bind'])} is taken by listener ${shown(seen.get(address))}`
   return [{ path: ['bind'], aim: 'value', message, hint: 'give each listener an address and port of its own' }]
 }
 
@@ -130,7 +132,7 @@ function checkServedBy(site: ValueMap, listeners: readonly ListenerSketch[]): re
   return listAt(site, 'listeners').flatMap((name, index): readonly Mistake[] => {
     if (typeof name !== 'string' || names.includes(name)) return []
     const hint = didYouMean(name, names) ?? `there are ${names.join(', ')}`
-    return [{ path: ['listeners', index], aim: 'value', message: `listener "${name}" is not defined`, hint }]
+    return [{ path: ['listeners', index], aim: 'value', message: `listener ${shown(name)} is not defined`, hint }]
   })
 }
 
@@ -140,7 +142,7 @@ function checkCertificate(site: ValueMap, listeners: readonly ListenerSketch[]):
   const needy = listeners.find(({ name, isTls }) => isTls && serving.includes(name))
   if (needy === undefined) return []
   const hint = 'add certificate: { cert: …, key: … }, or name plain listeners alone under listeners'
-  return [{ path: [], aim: 'value', message: `"certificate" is missing: listener "${needy.name}" is TLS`, hint }]
+  return [{ path: [], aim: 'value', message: `"certificate" is missing: listener ${shown(needy.name)} is TLS`, hint }]
 }
 
 // RFC 9110 §6.4.1: these have no body.

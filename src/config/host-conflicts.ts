@@ -1,6 +1,7 @@
 // One name, one site, on every listener. Used by load.ts once all files are read, because the rule spans them all.
 
 import type { ConfigError, Place } from './config-error.js'
+import { shown } from './value.js'
 
 /** A name that a site wants on its listeners. */
 export interface HostClaim {
@@ -37,6 +38,6 @@ export function hostConflicts(sites: readonly Claimant[]): readonly (readonly Co
 
 function conflict({ host, place }: HostClaim, listener: string, taken: Place): ConfigError {
   const owner = `${taken.file}:${taken.line}:${taken.column}`
-  const message = `host "${host}" is taken on listener "${listener}" by ${owner}`
+  const message = `host "${host}" is taken on listener ${shown(listener)} by ${owner}`
   return { ...place, message, hint: 'remove one of the two, or serve them on different listeners' }
 }

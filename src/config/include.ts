@@ -3,7 +3,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import { type DiskResult, type Files, listNames } from './files.js'
 import type { Mistake } from './mistake.js'
-import { listAt } from './value.js'
+import { listAt, shown } from './value.js'
 
 /** The files that an `include` list means, and where to look for new ones. */
 export interface Included {
@@ -61,7 +61,7 @@ function matches(name: string, pattern: string): boolean {
 }
 
 function unlistable(index: number, pattern: string, reason: string): Mistake {
-  return { path: ['include', index], aim: 'value', message: `include "${pattern}" cannot be listed: ${reason}` }
+  return { path: ['include', index], aim: 'value', message: `include ${shown(pattern)} cannot be listed: ${reason}` }
 }
 
 function selfInclude(index: number): Mistake {

@@ -7,7 +7,7 @@ import { type Files, readText } from './files.js'
 import { locate, type Mistake } from './mistake.js'
 import type { Parse, ParseResult, Source } from './parse.js'
 import { type ReadSite, readClaims, readSite } from './site.js'
-import { isMap, listAt } from './value.js'
+import { isMap, listAt, printable, shown } from './value.js'
 
 /** An included file, and what it is read with. */
 export interface IncludedFile {
@@ -37,7 +37,7 @@ export function readIncluded(included: IncludedFile): readonly ReadSite[] {
 function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseResult {
   const text = readText(path, files)
   if ('value' in text) return parse(path, text.value)
-  const message = `the included file ${path} cannot be read: ${text.reason}`
+  const message = `the included file ${printable(path)} cannot be read: ${text.reason}`
   return { errors: [{ ...main.place(['include', index], 'value'), message }] }
 }
 
@@ -63,7 +63,7 @@ function checkFile({ value, mistakes }: Source): readonly Mistake[] {
   const outside = mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
   const strangers = Object.keys(value).filter((key) => key !== 'vhosts')
   const unknown = strangers.map((key): Mistake => {
-    return { path: [key], aim: 'key', message: `unknown key "${key}" beside vhosts`, hint: fileHint }
+    return { path: [key], aim: 'key', message: `unknown key ${shown(key)} beside vhosts`, hint: fileHint }
   })
   const isList = Array.isArray(value['vhosts']) || outside.length > 0
   return [...outside, ...unknown, ...(isList ? [] : [noList])]

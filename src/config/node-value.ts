@@ -3,6 +3,7 @@
 
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 import type { Mistake, Path } from './mistake.js'
+import { shown } from './value.js'
 
 /** A document as plain values: maps have no prototype, mistaken parts are undefined. */
 export interface NodeValue {
@@ -75,11 +76,12 @@ function readAlias(name: string, path: Path, reading: Reading): unknown {
 }
 
 function unknownAlias(name: string, path: Path): Mistake {
+  const written = shown(`*${name}`).slice(1, -1)
   if (name.startsWith('.')) {
-    return { path, aim: 'value', message: `an unquoted *${name} is an alias in YAML`, hint: `quote it: "*${name}"` }
+    return { path, aim: 'value', message: `an unquoted ${written} is an alias in YAML`, hint: `quote it: "${written}"` }
   }
-  const hint = `put &${name} before the value that it stands for, or quote it: "*${name}"`
-  return { path, aim: 'value', message: `the alias *${name} stands for nothing above it`, hint }
+  const hint = `put &${written.slice(1)} before the value that it stands for, or quote it: "${written}"`
+  return { path, aim: 'value', message: `the alias ${written} stands for nothing above it`, hint }
 }
 
 function excessiveAlias(path: Path): Mistake {

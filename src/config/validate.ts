@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.js'
 import type { Mistake, Path } from './mistake.js'
 import { branchOf, expectation, keysOf, nodeAt, type SchemaNode, takes, toSchemaNode } from './schema-node.js'
-import { isMap, valueAt } from './value.js'
+import { isMap, shown, valueAt } from './value.js'
 
 /** What the schema makes of a value; undefined with mistakes. */
 export interface Validated<Output> {
@@ -123,11 +123,4 @@ function labelOf(path: Path, label: string): string {
   const last = path.at(-1)
   if (last === undefined) return label
   return typeof last === 'string' ? last : labelOf(path.slice(0, -1), label).replace(/s$/, '')
-}
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return 'a list'
-  if (isMap(value)) return 'a map'
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }

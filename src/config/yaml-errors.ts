@@ -2,6 +2,7 @@
 // hint. Used by parse.ts alone.
 
 import type { YAMLParseError, YAMLWarning } from 'yaml'
+import { printable, shown } from './value.js'
 
 /** A mistake at an offset of the text. */
 export interface TextError {
@@ -102,10 +103,10 @@ function lineEnd(text: string, offset: number): number {
 
 function wordAt(text: string, offset: number): string {
   const word = /^(?:"[^"\n]{0,64}"|'[^'\n]{0,64}'|[^\s:,[\]{}]{1,64})/.exec(text.slice(offset, offset + 80))
-  return word === null ? '' : `"${word[0].replace(/^["']|["']$/g, '')}"`
+  return word === null ? '' : shown(word[0].replace(/^["']|["']$/g, ''))
 }
 
 function lowerFirst(message: string): string {
   const firstLine = message.split('\n', 1)[0]
-  return firstLine.charAt(0).toLowerCase() + firstLine.slice(1)
+  return printable(firstLine.charAt(0).toLowerCase() + firstLine.slice(1))
 }

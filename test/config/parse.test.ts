@@ -77,6 +77,8 @@ describe('parseYaml', () => {
 })
 
 describe('whatever stands in the file', () => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what no terminal shall be sent
+  const obeyed = /[\0-\x1f\x7f-\x9f\u2028\u2029\u202e]/
   const insides = /undefined|NaN|\[object| {4}at /
 
   function assertTold(text: string): void {
@@ -87,6 +89,7 @@ describe('whatever stands in the file', () => {
     for (const { line, column, message, hint } of all) {
       assert.ok(line >= 1 && column >= 1 && line <= text.split('\n').length)
       assert.doesNotMatch(`${message} ${hint ?? ''}`, insides)
+      assert.doesNotMatch(`${message} ${hint ?? ''}`, obeyed)
     }
   }
 

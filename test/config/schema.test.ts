@@ -4,6 +4,7 @@ import { didYouMean } from '../../src/config/did-you-mean.js'
 import { loadConfig } from '../../src/config/load.js'
 import { reference } from '../../src/config/reference.js'
 import { jsonSchema } from '../../src/config/schema.js'
+import { shown } from '../../src/config/value.js'
 import { directory, onlyFile } from './case.js'
 
 describe('the reference', () => {
@@ -76,6 +77,20 @@ describe('didYouMean', () => {
   }
   test('a very long word is answered at once', () =>
     assert.equal(didYouMean('x'.repeat(1_000_000), ['shop']), undefined))
+})
+
+describe('a value in a message', () => {
+  const cases: readonly (readonly [value: unknown, text: string])[] = [
+    ['a "b"', '"a \\"b\\""'],
+    ['a\nb\x1b\x9b\u202e', '"a\\nb\\u001b\\u009b\\u202e"'],
+    ['http://user:password@host', '"http://…@host"'],
+    ['x'.repeat(78), `"${'x'.repeat(78)}"`],
+    ['x'.repeat(79), `"${'x'.repeat(78)}…`],
+    [[1], 'a list'],
+    [{}, 'a map'],
+    [1.5, '1.5'],
+  ]
+  for (const [value, text] of cases) test(`is ${text}`, () => assert.equal(shown(value), text))
 })
 
 function isTaken(key: string, value: number): boolean {

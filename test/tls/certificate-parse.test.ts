@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, test } from 'node:test'
+import fc from 'fast-check'
 import { Certificate } from '../../src/tls/certificate.js'
 import { parseCertificate } from '../../src/tls/certificate-parse.js'
 import type { CertificateOptions, CertificatePair, TestAuthority } from '../support/certificates.js'
@@ -200,6 +201,11 @@ test('an impostor with the name of the issuer does not complete a chain', async 
   )
 })
 
+test('an issuer with a key of an unknown kind does no harm, a leaf with one is refused', () => {
+  assert.deepEqual(accepted(site.cert + withUnknownKey(intermediate.cert), site.key).warnings, [])
+  assert.deepEqual(refused(withUnknownKey(site.cert), site.key), ['site.key key_mismatch'])
+})
+
 test('a certificate that names nobody but in its common name is warned of', async () => {
   const certificate = await made({ commonName: 'a.example' })
   assert.deepEqual(
@@ -207,3 +213,36 @@ test('a certificate that names nobody but in its common name is warned of', asyn
     ['name_cn_only'],
   )
 })
+
+test('whatever is in the files, parsing ends in a certificate or in defects, never in an exception', () => {
+  const damage = fc.array(fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), byte: fc.nat(255) }), {
+    maxLength: 4,
+  })
+  const der = new X509Certificate(site.cert).raw
+  fc.assert(
+    fc.property(damage, damage, (inDer, inKey) => {
+      const cert = pemOf(damaged(der, inDer)) + intermediate.cert
+      const result = parse(cert, damaged(Buffer.from(site.key), inKey).toString('latin1'))
+      assert.ok(result instanceof Certificate || result.length > 0)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** The same certificate with another number in place of the one that says "EC public key". */
+function withUnknownKey(cert: string): string {
+  const der = Buffer.from(new X509Certificate(cert).raw)
+  const ecPublicKey = Buffer.from('06072a8648ce3d0201', 'hex')
+  der[der.indexOf(ecPublicKey) + 8] = 0x55
+  return pemOf(der)
+}
+
+function damaged(bytes: Buffer, damage: readonly { at: number; byte: number }[]): Buffer {
+  const copy = Buffer.from(bytes)
+  for (const { at, byte } of damage) copy[Math.floor(at * (copy.length - 1))] = byte
+  return copy
+}
+
+function pemOf(der: Buffer): string {
+  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+}

@@ -220,7 +220,8 @@ test('Kubernetes: a reader that races with swaps never sees a mixed pair', async
   const writer = setInterval(() => {
     number += 1
     swapData(directory, `..${number}`, pairs[number % 2] as CertificatePair)
-    rmSync(join(directory, `..${number - 1}`), { recursive: true })
+    // One swap late, so that a reader that mixes generations finds both halves of its wrong pair.
+    rmSync(join(directory, `..${number - 2}`), { recursive: true, force: true })
   }, 2)
   const readings: PairReading[] = []
   while (readings.length < 200) readings.push(await readPair(files))

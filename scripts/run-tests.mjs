@@ -1,20 +1,67 @@
-// Runs one group of tests on what tsc built: `unit` needs nothing but Node, `interop` needs Debian's programs.
-// Node 20's test runner takes no globs, so the files are listed here.
+// Runs one group of tests on what tsc built: `unit` needs nothing but Node, `interop` needs Debian's programs and
+// installs those that are missing where it may. Node 20's test runner takes no globs, so the files are listed here.
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-const [group, filter] = process.argv.slice(2)
-const files = readdirSync('dist/test', { recursive: true })
-  .filter((name) => name.endsWith('.test.js'))
-  .filter((name) => name.startsWith('interop') === (group === 'interop'))
-  .filter((name) => filter === undefined || name.includes(filter))
-  .map((name) => join('dist/test', name))
-  .sort()
+const testDeadlineMs = 600_000
+const installDeadlineMs = 180_000
 
-if (files.length === 0) {
-  console.error(`no ${group} tests match ${filter ?? 'at all'}`)
-  process.exit(1)
+/** The programs that the interop tests drive, and the Debian packages that hold them. */
+const packageOf = {
+  nginx: 'nginx-light',
+  haproxy: 'haproxy',
+  curl: 'curl',
+  h2load: 'nghttp2-client',
+  openssl: 'openssl',
 }
-const result = spawnSync(process.execPath, ['--test', '--test-reporter=spec', ...files], { stdio: 'inherit' })
-process.exit(result.status ?? 1)
+
+const [group, filter] = process.argv.slice(2)
+if (group === 'interop') installMissing()
+process.exitCode = runTests(testFiles())
+if (group === 'interop' && missingPrograms().length > 0) {
+  console.error(`SKIPPED what needs ${missingPrograms().join(', ')}: not installed; the count is above under "skipped"`)
+}
+
+function testFiles() {
+  return readdirSync('dist/test', { recursive: true })
+    .filter((name) => name.endsWith('.test.js'))
+    .filter((name) => name.startsWith('interop') === (group === 'interop'))
+    .filter((name) => filter === undefined || name.includes(filter))
+    .map((name) => join('dist/test', name))
+    .sort()
+}
+
+function runTests(files) {
+  if (files.length === 0) {
+    console.error(`no ${group} tests match ${filter ?? 'at all'}`)
+    return 1
+  }
+  const options = ['--test', '--test-reporter=spec', `--test-timeout=${testDeadlineMs}`]
+  return spawnSync(process.execPath, [...options, ...files], { stdio: 'inherit' }).status ?? 1
+}
+
+function installMissing() {
+  const missing = missingPrograms()
+  if (missing.length === 0 || process.getuid?.() !== 0 || !isInstalled('apt-get')) return
+  const packages = missing.map((program) => packageOf[program])
+  console.error(`installing ${packages.join(' ')}`)
+  const install = ['install', '--yes', '--no-install-recommends', ...packages]
+  if (aptGet(install) === 0) return
+  aptGet(['update'])
+  aptGet(install)
+}
+
+function aptGet(words) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  return spawnSync('apt-get', ['-qq', ...words], { env, stdio: 'ignore', timeout: installDeadlineMs }).status
+}
+
+function missingPrograms() {
+  return Object.keys(packageOf).filter((program) => !isInstalled(program))
+}
+
+function isInstalled(program) {
+  const folders = `${process.env.PATH}:/usr/sbin`.split(':')
+  return folders.some((folder) => existsSync(join(folder, program)))
+}

@@ -1,6 +1,300 @@
-export class Http2Connection {
-  constructor(_: unknown) {}
+// One HTTP/2 connection on a decrypted socket (RFC 9113): from the preface to the goodbye. Ties inbox, outbox and streams
+// together, keeps their deadlines, and is the only file here that opens or closes anything.
+import type { Socket } from 'node:net'
+import type { Connection } from '../wire/connection.js'
+import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
+import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import { Failure } from '../wire/failure.js'
+import { HeaderBlock } from '../wire/header-block.js'
+import { Armour } from './armour.js'
+import { WindowPool } from './flow-control.js'
+import { ErrorCode, preface, Setting, windowBytesMax } from './frames.js'
+import { Inbox } from './inbox.js'
+import type { Http2Limits } from './limits.js'
+import { Outbox } from './outbox.js'
+import type { Session } from './session.js'
+import type { Http2Stream } from './stream.js'
+import { StreamTable } from './stream-table.js'
+
+/** What a connection is served with. The limits and timeouts are asked for anew, so that a reload reaches it. */
+export interface Http2ConnectionOptions {
+  /** Decrypted, with nothing read from it; the connection closes it. */
+  readonly socket: Socket
+  readonly connection: Connection
+  readonly service: RequestService
+  limits(): WireLimits & Http2Limits
+  timeouts(): WireTimeouts
+}
+
+const gone = new Failure('client_gone', 'the client closed the connection')
+const emptyHead = new HeaderBlock()
+emptyHead.add('content-length', '0')
+
+/** Serves the requests of one connection until either side ends it. */
+export class Http2Connection implements ServedConnection, Session, Timed {
+  readonly connection: Connection
+  readonly service: RequestService
+  readonly outbox: Outbox
+  readonly streams = new StreamTable()
+  readonly armour: Armour
+  readonly pool: WindowPool
+  eventMs = nowMs()
+  deadlineMs = noDeadline
   requests = 0
-  drain(): void {}
-  destroy(): void {}
+  readonly #options: Http2ConnectionOptions
+  readonly #socket: Socket
+  readonly #inbox: Inbox
+  #prefaceBytes = 0
+  #progress = -1
+  #state: 'open' | 'draining' | 'drained' | 'closing' | 'closed' = 'open'
+  #headDueMs: number
+  #idleDueMs: number
+  #stallDueMs = noDeadline
+  #goodbyeDueMs = noDeadline
+
+  constructor(options: Http2ConnectionOptions) {
+    this.#options = options
+    this.#socket = options.socket
+    this.connection = options.connection
+    this.service = options.service
+    const { limits } = this
+    const { headersMs, idleMs } = options.timeouts()
+    this.armour = new Armour(limits, this.eventMs)
+    this.pool = new WindowPool(limits.windowPoolBytes)
+    this.outbox = new Outbox(this, options.socket)
+    this.#inbox = new Inbox(this)
+    this.#headDueMs = this.eventMs + headersMs
+    this.#idleDueMs = this.eventMs + idleMs
+    this.#listen()
+    this.outbox.settings(announcedSettings(limits))
+    this.#inbox.openWindow()
+    this.#rearm()
+    deadlines.watch(this)
+  }
+
+  get limits(): WireLimits & Http2Limits {
+    return this.#options.limits()
+  }
+
+  tick(): number {
+    this.eventMs = nowMs()
+    return this.eventMs
+  }
+
+  get isTaking(): boolean {
+    return this.#state === 'open' || this.#state === 'draining'
+  }
+
+  opened(stream: Http2Stream): void {
+    this.requests++
+    this.streams.add(stream)
+    if (this.#stallDueMs === noDeadline) this.#stallDueMs = this.eventMs + this.#options.timeouts().bodyIdleMs
+  }
+
+  closed(stream: Http2Stream): void {
+    this.streams.remove(stream)
+    if (this.streams.size > 0) return
+    this.#idleDueMs = this.eventMs + this.#options.timeouts().idleMs
+    this.#stallDueMs = noDeadline
+    this.#rearm()
+    if (this.#state === 'drained') this.#leave()
+  }
+
+  refuse(stream: Http2Stream, failure: Failure): void {
+    const { method, target, authority } = stream.request
+    this.service.refused({
+      connection: this.connection,
+      protocol: 'h2',
+      status: failure.status,
+      failure,
+      method,
+      target,
+      host: authority ?? null,
+    })
+    stream.respond({ status: failure.status, reason: '', headers: emptyHead }, undefined)
+  }
+
+  fault(streamId: number, code: number, failure: Failure): void {
+    if (!this.armour.takesFault(this.eventMs)) {
+      this.fail(ErrorCode.enhanceYourCalm, new Failure('flood', `stream errors, the last one: ${failure.detail}`))
+      return
+    }
+    const stream = this.streams.get(streamId)
+    if (stream !== undefined) {
+      stream.resetWith(code, failure)
+      return
+    }
+    this.outbox.rstStream(streamId, code)
+    this.streams.remember(streamId, true)
+  }
+
+  fail(code: number, failure: Failure): void {
+    if (this.#isEnding) return
+    this.#close(code, failure)
+    const unread = { method: null, target: null, host: null, status: null }
+    this.service.refused({ connection: this.connection, protocol: 'h2', failure, ...unread })
+    // Whoever floods is not listened to any longer; anybody else gets the time to read what was wrong.
+    if (failure.code === 'flood') this.#socket.destroySoon()
+  }
+
+  pinged(): void {
+    if (this.#state === 'draining') this.#announceLast()
+  }
+
+  left(): void {
+    if (this.streams.size === 0) this.#leave()
+    else if (this.#state !== 'closing') this.#state = 'drained'
+  }
+
+  /** RFC 9113 §6.8: a warning first, and the last stream's id once what was on its way has arrived. */
+  drain(): void {
+    if (this.#state !== 'open') return
+    this.#state = 'draining'
+    this.outbox.goaway(windowBytesMax, ErrorCode.noError, '')
+    this.outbox.ping()
+    this.#goodbyeDueMs = this.tick() + this.limits.closeMs
+    this.#rearm()
+  }
+
+  destroy(): void {
+    this.#breakStreams(new Failure('shutdown', 'the server ends'))
+    this.#socket.destroy()
+  }
+
+  onDeadline(now: number): void {
+    this.eventMs = now
+    if (this.#state === 'closing') {
+      this.#socket.destroy()
+      return
+    }
+    if (this.#goodbyeDueMs <= now) this.#announceLast()
+    if (this.#headDueMs <= now) {
+      this.fail(ErrorCode.enhanceYourCalm, new Failure('request_timeout', 'the head did not arrive in time'))
+      return
+    }
+    if (this.streams.size === 0 && this.#idleDueMs <= now) this.#leave()
+    else if (this.#stallDueMs <= now) this.#resetStalled(now)
+    this.#rearm()
+  }
+
+  get #isEnding(): boolean {
+    return this.#state === 'closing' || this.#state === 'closed'
+  }
+
+  #listen(): void {
+    const socket = this.#socket
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
+    socket.on('drain', () => this.outbox.drained())
+    socket.on('end', () => this.#clientEnded())
+    socket.on('close', () => this.#closed())
+    // What it was is said by the close that follows.
+    socket.on('error', () => undefined)
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#isEnding) return
+    this.eventMs = nowMs()
+    const at = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : 0
+    if (at >= 0 && at < chunk.length) this.#inbox.reader.push(chunk, at)
+    if (!this.#isEnding) this.#watchHead()
+  }
+
+  /** Returns where the frames begin, -1 where this is not HTTP/2. */
+  #readPreface(chunk: Buffer): number {
+    const length = Math.min(chunk.length, preface.length - this.#prefaceBytes)
+    for (let at = 0; at < length; at++) {
+      if (chunk[at] === preface[this.#prefaceBytes++]) continue
+      this.fail(ErrorCode.protocolError, new Failure('bad_request', 'not the preface of HTTP/2'))
+      return -1
+    }
+    return length
+  }
+
+  /** Heads have a deadline from their first byte to their last; every frame that ends outside of one starts it anew. */
+  #watchHead(): void {
+    const inbox = this.#inbox
+    if (inbox.isGreeted && !inbox.isWithinHead) {
+      this.#headDueMs = noDeadline
+    } else if (inbox.isGreeted && inbox.progress !== this.#progress) {
+      this.#headDueMs = this.eventMs + this.#options.timeouts().headersMs
+    }
+    this.#progress = inbox.progress
+    this.#rearm()
+  }
+
+  #rearm(): void {
+    const quietDueMs = this.streams.size === 0 ? this.#idleDueMs : this.#stallDueMs
+    this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs)
+  }
+
+  #resetStalled(now: number): void {
+    const { bodyIdleMs } = this.#options.timeouts()
+    const { blockedSinceMs } = this.outbox
+    if (blockedSinceMs !== undefined && blockedSinceMs + bodyIdleMs <= now) {
+      this.#breakStreams(new Failure('client_stalled', 'the client stopped reading'))
+      this.#socket.destroy()
+      return
+    }
+    this.#stallDueMs = now + bodyIdleMs
+    for (const stream of this.streams.all()) {
+      const dueMs = stream.stallsAtMs(bodyIdleMs)
+      if (dueMs <= now) stream.stall()
+      else this.#stallDueMs = Math.min(this.#stallDueMs, dueMs)
+    }
+  }
+
+  #announceLast(): void {
+    this.#goodbyeDueMs = noDeadline
+    if (this.#state !== 'draining') return
+    this.#state = 'drained'
+    if (this.streams.size === 0) this.#leave()
+    else this.outbox.goaway(this.streams.lastId, ErrorCode.noError, '')
+  }
+
+  /** Nothing is in flight and nothing more will come: a goodbye without a reproach. */
+  #leave(): void {
+    if (!this.#isEnding) this.#close(ErrorCode.noError, gone)
+  }
+
+  #close(code: number, failure: Failure): void {
+    this.#state = 'closing'
+    this.#inbox.reader.stop()
+    this.outbox.goaway(this.streams.lastId, code, failure.detail)
+    this.#breakStreams(failure)
+    this.outbox.flush()
+    this.outbox.close()
+    this.deadlineMs = this.tick() + this.limits.closeMs
+    this.#socket.resume()
+    this.#socket.end()
+  }
+
+  #breakStreams(failure: Failure): void {
+    for (const stream of [...this.streams.all()]) stream.break(failure)
+  }
+
+  #clientEnded(): void {
+    this.#breakStreams(gone)
+    if (!this.#isEnding) this.#leave()
+  }
+
+  #closed(): void {
+    this.#state = 'closed'
+    deadlines.forget(this)
+    this.#inbox.reader.stop()
+    this.#breakStreams(gone)
+    this.outbox.close()
+  }
+}
+
+function announcedSettings(limits: WireLimits & Http2Limits): readonly number[] {
+  return [
+    Setting.maxConcurrentStreams,
+    limits.concurrentStreams,
+    Setting.initialWindowSize,
+    limits.streamWindowBytes,
+    Setting.maxHeaderListSize,
+    limits.headerBytes,
+    Setting.noRfc7540Priorities,
+    1,
+  ]
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { RequestHandler } from '../http/handler.js'
 import { Http1ServerConnection } from '../http1/server-connection.js'
+import { Http2Connection } from '../http2/connection.js'
 import type { HandshakeFailure } from '../listener/handshake-failures.js'
 import type { ListenerHooks, Served } from '../listener/listener.js'
 import type { ClientHello } from '../net/client-hello.js'
@@ -41,9 +42,9 @@ interface Accepted {
   readonly service: RequestHandler
 }
 
-function serve({ socket, connection, service }: Accepted, { plan }: HookSources): Served {
+function serve({ socket, connection, protocol, service }: Accepted, { plan }: HookSources): Served {
   const options = { socket, connection, service, limits: () => plan().limits, timeouts: () => plan().timeouts }
-  return new Http1ServerConnection(options)
+  return protocol === 'h2' ? new Http2Connection(options) : new Http1ServerConnection(options)
 }
 
 function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureContext | undefined {

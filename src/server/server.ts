@@ -140,8 +140,8 @@ export class Server {
   }
 
   #settingsOf({ config, limits, timeouts }: ListenerPlan): ListenerSettings {
-    const { tls } = config
-    return { tls, http2: false, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections }
+    const { tls, http2 } = config
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections }
   }
 
   #reportListening(key: string): void {

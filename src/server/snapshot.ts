@@ -2,6 +2,7 @@
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Answer, Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
+import { defaultHttp2Limits, type Http2Limits } from '../http2/limits.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -15,7 +16,7 @@ export interface ListenerPlan {
   readonly view: ListenerView
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
-  readonly limits: Config['limits']
+  readonly limits: Config['limits'] & Http2Limits
   readonly timeouts: Config['timeouts']
 }
 
@@ -85,7 +86,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
-    limits: config.limits,
+    limits: { ...defaultHttp2Limits, ...config.limits },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
       sites: { get: (name) => sites.get(name)?.certificates },

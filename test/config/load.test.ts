@@ -56,7 +56,14 @@ describe('loadConfig', () => {
         shutdownMs: 30_000,
       },
       limits: { connections: 20_000, headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
-      log: { level: 'info', access: true, file: null, query: true, requestHeaders: [], place: { file: mainFile, line: 1, column: 1 } },
+      log: {
+        level: 'info',
+        access: true,
+        file: null,
+        query: true,
+        requestHeaders: [],
+        place: { file: mainFile, line: 1, column: 1 },
+      },
     })
   })
 

@@ -1,0 +1,264 @@
+// What leaves on one connection: the frames of all streams, collected and handed to the socket once a turn. Bodies take
+// turns, within the windows that the client gave; while the socket is full they wait, and their sources are told so.
+import type { Socket } from 'node:net'
+import type { ResponseHead } from '../wire/downstream.js'
+import { type Flushable, flushAtEndOfTurn } from '../wire/turn.js'
+import { FrameWriter } from './frame-writer.js'
+import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
+import { HpackEncoder } from './hpack-encoder.js'
+import type { Session } from './session.js'
+import type { Http2Stream } from './stream.js'
+
+/** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
+const flushBytes = 4 * frameBytesMax
+/** Bytes in the socket's queue above which nothing more is read: a client that does not read may not make us write. */
+const unreadBytesMax = 256 * 1024
+const pingPayload = Buffer.from('goodbye!')
+
+/** The sending half of a connection. */
+export class Outbox implements Flushable {
+  readonly encoder = new HpackEncoder()
+  /** What the client lets us send on all streams together. */
+  windowBytes = initialWindowBytes
+  /** Since when the socket has taken nothing more; undefined while it does. */
+  blockedSinceMs: number | undefined
+  readonly #session: Session
+  readonly #socket: Socket
+  #writer: FrameWriter | undefined
+  #isScheduled = false
+  #isClosed = false
+  #queuedBytes = 0
+  #firstReady: Http2Stream | undefined
+  #lastReady: Http2Stream | undefined
+  #ended: Http2Stream[] = []
+  #paused: Http2Stream[] = []
+
+  constructor(session: Session, socket: Socket) {
+    this.#session = session
+    this.#socket = socket
+  }
+
+  /** A stream's share of memory: one frame for each once all together have too much. */
+  get streamBoundBytes(): number {
+    const { limits } = this.#session
+    return this.#queuedBytes < limits.connectionBufferBytes ? limits.streamBufferBytes : frameBytesMax
+  }
+
+  /** A writer whose frames leave at the end of the turn. */
+  get writer(): FrameWriter {
+    this.#schedule()
+    this.#writer ??= FrameWriter.acquire()
+    return this.#writer
+  }
+
+  /** Writes a head; `none` closes our side of the stream. */
+  head(streamId: number, head: ResponseHead, body: 'none' | 'follows'): void {
+    if (this.#isClosed) return
+    const writer = this.writer
+    writer.reserve(frameHeadBytes)
+    const headAt = writer.length
+    writer.at += frameHeadBytes
+    this.encoder.encodeResponse(writer, head.status, head.headers)
+    this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
+  }
+
+  rstStream(streamId: number, code: number): void {
+    if (!this.#isClosed) this.writer.rstStream(streamId, code)
+  }
+
+  windowUpdate(streamId: number, increment: number): void {
+    if (!this.#isClosed) this.writer.windowUpdate(streamId, increment)
+  }
+
+  settings(settings: readonly number[]): void {
+    if (!this.#isClosed) this.writer.settings(0, settings)
+  }
+
+  acknowledgeSettings(): void {
+    if (!this.#isClosed) this.writer.settings(Flag.ack, [])
+  }
+
+  /** Answers a PING whose eight bytes stand at `start`. */
+  acknowledgePing(payload: Uint8Array, start: number): void {
+    if (!this.#isClosed) this.writer.ping(Flag.ack, payload, start)
+  }
+
+  /** A PING of our own, to know when all that was sent before has arrived. */
+  ping(): void {
+    if (!this.#isClosed) this.writer.ping(0, pingPayload, 0)
+  }
+
+  goaway(lastStreamId: number, code: number, text: string): void {
+    if (!this.#isClosed) this.writer.goaway(lastStreamId, code, text)
+  }
+
+  /** A stream got bytes, or its end. */
+  queued(stream: Http2Stream, bytes: number): void {
+    this.#queuedBytes += bytes
+    this.ready(stream)
+  }
+
+  /** A stream's bytes are not sent any more. */
+  dropped(bytes: number): void {
+    this.#queuedBytes -= bytes
+  }
+
+  /** A stream's source was told to stop. */
+  paused(stream: Http2Stream): void {
+    this.#paused.push(stream)
+  }
+
+  /** A stream's END_STREAM is among what leaves next. */
+  ended(stream: Http2Stream): void {
+    stream.isLocalEnded = true
+    this.#ended.push(stream)
+  }
+
+  /** Gives a stream its turn, where it has something that may be sent. */
+  ready(stream: Http2Stream): void {
+    if (stream.isReady || this.#isClosed || !this.#hasTurn(stream)) return
+    stream.isReady = true
+    if (this.#lastReady === undefined) this.#firstReady = stream
+    else this.#lastReady.nextReady = stream
+    this.#lastReady = stream
+    this.#schedule()
+  }
+
+  /** The socket has room again. */
+  drained(): void {
+    this.blockedSinceMs = undefined
+    this.#socket.resume()
+    this.flush()
+  }
+
+  flush(): void {
+    this.#isScheduled = false
+    if (this.#isClosed) return
+    this.#session.tick()
+    if (this.blockedSinceMs === undefined) this.#writeBodies()
+    this.#send()
+    this.#announce()
+    if (this.#firstReady !== undefined && this.blockedSinceMs === undefined) this.#schedule()
+  }
+
+  /** Nothing more is sent. */
+  close(): void {
+    this.#isClosed = true
+    this.#writer?.take()
+    this.#writer?.release()
+    this.#writer = undefined
+    this.#firstReady = this.#lastReady = undefined
+    this.#ended = []
+    this.#paused = []
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isClosed) return
+    this.#isScheduled = true
+    flushAtEndOfTurn(this)
+  }
+
+  #hasTurn(stream: Http2Stream): boolean {
+    if (stream.isClosed || stream.isLocalEnded) return false
+    if (stream.queuedBytes === 0) return stream.isSourceEnded
+    return stream.sendWindowBytes > 0 && this.windowBytes > 0
+  }
+
+  #writeBodies(): void {
+    let roomBytes = flushBytes
+    while (roomBytes > 0) {
+      const stream = this.#firstReady
+      if (stream === undefined) return
+      this.#firstReady = stream.nextReady
+      if (this.#firstReady === undefined) this.#lastReady = undefined
+      stream.nextReady = undefined
+      stream.isReady = false
+      if (!this.#hasTurn(stream)) continue
+      roomBytes -= this.#writeTurn(stream, Math.min(roomBytes, stream.framesPerTurn * frameBytesMax))
+      this.ready(stream)
+    }
+  }
+
+  /** Writes a stream's turn; returns the bytes of its body. */
+  #writeTurn(stream: Http2Stream, turnBytes: number): number {
+    const writer = this.writer
+    let written = 0
+    for (;;) {
+      const windowBytes = Math.min(stream.sendWindowBytes, this.windowBytes)
+      const bytes = Math.max(0, Math.min(turnBytes - written, stream.queuedBytes, windowBytes, frameBytesMax))
+      const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
+      if (bytes === 0 && !isEnd) return written
+      if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+      written += bytes
+      if (!isEnd) continue
+      if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
+      this.ended(stream)
+      return written
+    }
+  }
+
+  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {
+    writer.reserve(frameHeadBytes + bytes)
+    writer.frameHead(bytes, FrameType.data, isEnd && stream.trailers === undefined ? Flag.endStream : 0, stream.id)
+    stream.fill(writer, bytes)
+    this.windowBytes -= bytes
+    this.#queuedBytes -= bytes
+    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection.
+    this.#session.armour.earnControl(2)
+  }
+
+  #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {
+    if (stream.trailers === undefined) return
+    writer.reserve(frameHeadBytes)
+    const headAt = writer.length
+    writer.at += frameHeadBytes
+    this.encoder.encodeTrailers(writer, stream.trailers)
+    this.#frameSection(writer, headAt, stream.id, Flag.endStream)
+  }
+
+  /** Puts the frame head before a section that was written behind room for it; a long one continues in CONTINUATION. */
+  #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
+    const frameStart = writer.at - (writer.length - headAt)
+    const sectionBytes = writer.length - headAt - frameHeadBytes
+    const firstBytes = Math.min(sectionBytes, frameBytesMax)
+    const rest = Buffer.from(writer.bytes.subarray(frameStart + frameHeadBytes + firstBytes, writer.at))
+    writer.at = frameStart
+    writer.frameHead(firstBytes, FrameType.headers, endFlag | (rest.length === 0 ? Flag.endHeaders : 0), streamId)
+    writer.at += firstBytes
+    for (let at = 0; at < rest.length; at += frameBytesMax) {
+      const end = Math.min(rest.length, at + frameBytesMax)
+      writer.reserve(frameHeadBytes + end - at)
+      writer.frameHead(end - at, FrameType.continuation, end === rest.length ? Flag.endHeaders : 0, streamId)
+      writer.copy(rest, at, end)
+    }
+  }
+
+  #send(): void {
+    const writer = this.#writer
+    if (writer === undefined) return
+    this.#writer = undefined
+    const isTaken = writer.length === 0 || this.#socket.write(writer.take())
+    writer.release()
+    if (isTaken) return
+    this.blockedSinceMs ??= this.#session.eventMs
+    if (this.#socket.writableLength > unreadBytesMax) this.#socket.pause()
+  }
+
+  /** Tells the streams whose last byte has left, and the sources that have room again. */
+  #announce(): void {
+    if (this.#ended.length > 0) {
+      const ended = this.#ended
+      this.#ended = []
+      for (const stream of ended) stream.sent()
+    }
+    if (this.#paused.length === 0) return
+    const paused = this.#paused
+    this.#paused = []
+    const boundBytes = this.streamBoundBytes / 2
+    for (const stream of paused) {
+      if (stream.isClosed) continue
+      if (stream.queuedBytes <= boundBytes) stream.resumeSource()
+      else this.#paused.push(stream)
+    }
+  }
+}

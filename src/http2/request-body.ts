@@ -1,0 +1,122 @@
+// The body of one request on its way from the client. Gives the client's window back as the sink takes bytes: a sink that
+// is full, or not there yet, costs one stream window of memory and no more.
+import type { BodySink, BodySource } from '../wire/body.js'
+import type { Failure } from '../wire/failure.js'
+import type { HeaderBlock } from '../wire/header-block.js'
+import { ReceiveWindow } from './flow-control.js'
+import type { Session } from './session.js'
+
+/** A request's body; filled by its stream, read by whoever handles the request. */
+export class RequestBody implements BodySource {
+  readonly lengthBytes: number
+  /** The sink has no room: that nothing comes is not the client's fault. */
+  isFull = false
+  readonly #session: Session
+  readonly #streamId: number
+  readonly #window: ReceiveWindow
+  #grownBytes = 0
+  #untakenBytes = 0
+  #sink: BodySink | undefined
+  #isUnwanted = false
+  #isEnded = false
+  #failure: Failure | undefined
+  #trailers: HeaderBlock | undefined
+  // What came before the sink did.
+  #waiting: Buffer[] | undefined
+
+  constructor(session: Session, streamId: number, lengthBytes: number) {
+    this.#session = session
+    this.#streamId = streamId
+    this.lengthBytes = lengthBytes
+    this.#window = new ReceiveWindow(session.limits.streamWindowBytes)
+  }
+
+  flow(sink: BodySink): void {
+    this.#sink = sink
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const chunk of waiting) if (!sink.write(chunk)) this.isFull = true
+    if (!this.isFull) this.#take()
+    if (this.#isEnded) this.#sink?.end(this.#trailers)
+    else if (this.#failure !== undefined) this.#sink?.abort(this.#failure)
+    if (this.#isEnded || this.#failure !== undefined) this.#sink = undefined
+  }
+
+  resume(): void {
+    this.isFull = false
+    this.#take()
+  }
+
+  abort(_failure: Failure): void {
+    this.#isUnwanted = true
+    this.#sink = undefined
+    this.#waiting = undefined
+  }
+
+  /** Accounts for a DATA frame, padding included; false where the client sent more than it may. */
+  accept(frameBytes: number, dataBytes: number): boolean {
+    if (!this.#window.take(frameBytes)) return false
+    this.#window.owe(frameBytes - dataBytes)
+    return true
+  }
+
+  /** Takes a part of the body from the client. */
+  receive(chunk: Buffer): void {
+    if (this.#isUnwanted) return
+    this.#untakenBytes += chunk.length
+    if (this.#sink === undefined) {
+      this.#waiting ??= []
+      this.#waiting.push(chunk)
+      return
+    }
+    if (!this.#sink.write(chunk)) this.isFull = true
+    if (!this.isFull) this.#take()
+  }
+
+  /** The client has sent all; `trailers` are lent. */
+  finish(trailers: HeaderBlock | undefined): void {
+    if (this.#isUnwanted) return
+    this.#isEnded = true
+    const sink = this.#sink
+    if (sink === undefined) {
+      this.#trailers = trailers?.clone()
+      return
+    }
+    this.#sink = undefined
+    sink.end(trailers)
+  }
+
+  /** The rest will not come. */
+  fail(failure: Failure): void {
+    if (this.#isUnwanted || this.#isEnded) return
+    this.#isUnwanted = true
+    this.#failure = failure
+    this.#waiting = undefined
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.abort(failure)
+  }
+
+  /** Gives back what its window grew by. */
+  release(): void {
+    this.#session.pool.release(this.#grownBytes)
+    this.#grownBytes = 0
+  }
+
+  /** The sink has taken all that it was given: the client may send as much again. */
+  #take(): void {
+    this.#window.owe(this.#untakenBytes)
+    this.#untakenBytes = 0
+    if (this.#isEnded || this.#isUnwanted || !this.#window.isDue) return
+    this.#session.outbox.windowUpdate(this.#streamId, this.#window.credit(this.#growth()))
+  }
+
+  /** A window that is used up as fast as it is given doubles, as far as the connection's pool allows. */
+  #growth(): number {
+    const { sizeBytes } = this.#window
+    const wantedBytes = Math.min(sizeBytes, this.#session.limits.streamWindowBytesMax - sizeBytes)
+    const grownBytes = wantedBytes > 0 ? this.#session.pool.acquire(wantedBytes) : 0
+    this.#grownBytes += grownBytes
+    return grownBytes
+  }
+}

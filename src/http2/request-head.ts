@@ -1,0 +1,87 @@
+// Judges the head of a request (RFC 9113 §8.3.1, §8.1.1): what makes it malformed, what is merely too much, and what its
+// body will be. Pure; used by the inbox once HPACK has delivered the section.
+import { unknownLength } from '../wire/body.js'
+import { isTargetByte, isTokenByte } from '../wire/character.js'
+import type { WireLimits } from '../wire/downstream.js'
+import { Failure } from '../wire/failure.js'
+import { Field } from '../wire/field-names.js'
+import type { FieldSection } from './field-section.js'
+
+/** Why a request is malformed, which is a stream error; undefined for a sound one. */
+export function faultOf(section: FieldSection, bodyBytes: number, isEnded: boolean): Failure | undefined {
+  if (section.fault !== undefined) return new Failure('bad_header', section.fault)
+  const reason = pseudoFault(section)
+  if (reason !== undefined) return new Failure('bad_request', reason)
+  if (Number.isNaN(bodyBytes)) return new Failure('bad_request', 'a content-length that is not one number')
+  if (isEnded && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
+  return undefined
+}
+
+/** Why a sound request is answered here and not handed on; undefined for one that is. */
+export function refusalOf(section: FieldSection, limits: WireLimits): Failure | undefined {
+  const { path } = section
+  if (path !== undefined && path.length > limits.targetBytes) return new Failure('target_too_long', `${path.length}`)
+  if (section.isTooLarge) return new Failure('headers_too_large', 'over limits.headerBytes or limits.headerCount')
+  if (section.method === 'CONNECT') return new Failure('not_implemented', 'CONNECT')
+  if (section.has(Field.expect) && !expectsContinue(section)) return new Failure('expectation_failed', 'expect')
+  return undefined
+}
+
+/** Whether the client waits for a 100. */
+export function expectsContinue(section: FieldSection): boolean {
+  if (!section.has(Field.expect)) return false
+  return section.block.hasValue(section.block.find(Field.expect), '100-continue')
+}
+
+/** The content-length, `unknownLength` without one, NaN where it is not exactly one number. */
+export function bodyBytesOf(section: FieldSection): number {
+  if (!section.has(Field.contentLength)) return unknownLength
+  const { block } = section
+  const line = block.find(Field.contentLength)
+  if (block.find(Field.contentLength, line + 1) !== -1) return Number.NaN
+  const start = block.valueStartOf(line)
+  const end = block.valueEndOf(line)
+  // Fifteen digits are a petabyte, and exact in a double.
+  if (start === end || end - start > 15) return Number.NaN
+  let bytes = 0
+  for (let at = start; at < end; at++) {
+    const digit = (block.bytes[at] as number) - 0x30
+    if (digit < 0 || digit > 9) return Number.NaN
+    bytes = bytes * 10 + digit
+  }
+  return bytes
+}
+
+/** Frames for each turn by RFC 9218 urgency: the urgent get more, and nobody starves. */
+export function framesPerTurnOf(section: FieldSection): number {
+  if (!section.has(Field.priority)) return 2
+  const urgency = /(?:^|,)\s*u=([0-7])\s*(?:,|;|$)/.exec(section.block.valueOf(section.block.find(Field.priority)))?.[1]
+  if (urgency === undefined || urgency === '3') return 2
+  return urgency < '3' ? 4 : 1
+}
+
+function pseudoFault(section: FieldSection): string | undefined {
+  const { method, scheme, path, authority, protocol } = section
+  if (section.isTooLarge) return undefined
+  // RFC 8441 §3: without our SETTINGS_ENABLE_CONNECT_PROTOCOL it is not a known pseudo-header.
+  if (protocol !== undefined) return ':protocol was not offered'
+  if (method === undefined) return 'no :method'
+  if (!consistsOf(isTokenByte, method)) return 'a bad :method'
+  if (method === 'CONNECT') return connectFault(section)
+  if (scheme !== 'https' && scheme !== 'http') return 'no :scheme, or none that is served'
+  if (authority === '') return 'an empty :authority'
+  if (path === undefined || path === '') return 'no :path'
+  if (path === '*' ? method !== 'OPTIONS' : path.charCodeAt(0) !== 0x2f) return 'a :path that is not a path'
+  return consistsOf(isTargetByte, path) ? undefined : 'a bad byte in :path'
+}
+
+/** RFC 9113 §8.5. */
+function connectFault(section: FieldSection): string | undefined {
+  if (section.scheme !== undefined || section.path !== undefined) return 'CONNECT with :scheme or :path'
+  return section.authority === undefined ? 'CONNECT without :authority' : undefined
+}
+
+function consistsOf(table: Uint8Array, text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (table[text.charCodeAt(index)] !== 1) return false
+  return text.length > 0
+}

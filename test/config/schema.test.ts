@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { didYouMean } from '../../src/config/did-you-mean.js'
 import { loadConfig } from '../../src/config/load.js'
+import { shown } from '../../src/config/printable.js'
 import { reference } from '../../src/config/reference.js'
 import { jsonSchema } from '../../src/config/schema.js'
-import { shown } from '../../src/config/value.js'
 import { directory, onlyFile } from './case.js'
 
 describe('the reference', () => {

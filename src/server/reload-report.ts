@@ -1,5 +1,7 @@
 // What the log says of certificates and of sites that do not serve as configured. Used by the reload.
+import type { VhostConfig } from '../config/config.js'
 import type { Log } from '../telemetry/log.js'
+import { coverageWarnings } from '../tls/name-coverage.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import type { LoadOutcome } from './load.js'
 import type { DegradedSite } from './sites.js'
@@ -43,10 +45,17 @@ const messages: Record<DegradedSite['serves'], string> = {
   closed: 'the site has mistakes and is closed',
 }
 
-function nameOf({ files }: ShelvedPair, snapshot: Snapshot | undefined): { certificate: string; vhosts: string[] } {
-  const sites = snapshot?.sites ?? []
-  const users = sites.filter(({ vhost }) =>
-    vhost.certificates.some(({ cert, key }) => cert === files.cert && key === files.key),
+function nameOf(pair: ShelvedPair, snapshot: Snapshot | undefined): { certificate: string; vhosts: string[] } {
+  return { certificate: pair.files.cert, vhosts: usersOf(pair, snapshot).map(({ id }) => id) }
+}
+
+function hostsOf(pair: ShelvedPair, snapshot: Snapshot | undefined): string[] {
+  return usersOf(pair, snapshot).flatMap(({ hosts }) => hosts)
+}
+
+function usersOf({ files }: ShelvedPair, snapshot: Snapshot | undefined): VhostConfig[] {
+  const sites = snapshot?.sites.map(({ vhost }) => vhost) ?? []
+  return sites.filter(({ certificates }) =>
+    certificates.some(({ cert, key }) => cert === files.cert && key === files.key),
   )
-  return { certificate: files.cert, vhosts: users.map(({ vhost }) => vhost.id) }
 }

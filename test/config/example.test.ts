@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
-import { reference } from '../../src/config/reference.js'
+import { reference } from '../support/config-reference.js'
 import { directory, onlyFile } from './case.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { didYouMean } from '../../src/config/did-you-mean.js'
 import { loadConfig } from '../../src/config/load.js'
 import { shown } from '../../src/config/printable.js'
-import { reference } from '../../src/config/reference.js'
 import { jsonSchema } from '../../src/config/schema.js'
+import { reference } from '../support/config-reference.js'
 import { directory, onlyFile } from './case.js'
 
 describe('the reference', () => {

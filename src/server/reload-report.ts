@@ -16,8 +16,9 @@ export function reportCertificates(log: Log, { certificates }: LoadOutcome, snap
     const notAfter = new Date(certificate.notAfterMs).toISOString()
     const facts = { ...nameOf(pair, snapshot), notAfter, serial, fingerprint256 }
     log.info('certificate_loaded', 'a certificate is in service', facts)
-    for (const warning of warnings)
-      log.warn('certificate_defect', warning.message, { ...nameOf(pair, snapshot), ...warning })
+    const defects = [...warnings, ...coverageWarnings(certificate, hostsOf(pair, snapshot))]
+    for (const defect of defects)
+      log.warn('certificate_defect', defect.message, { ...nameOf(pair, snapshot), ...defect })
   }
   for (const pair of certificates.pending) {
     const [defect] = pair.pending?.defects ?? []

@@ -1,5 +1,5 @@
 // Makes the certificates of the example configuration, where they are missing, near their end, or do not fit.
-// Run by `npm start`, or by hand: node certs.example/make-certificates.mjs [directory]. For trying out, never for a site.
+// Run by `npm start`, or by hand: node certs.example/make-certificates.mjs [directory]. For trying out only.
 import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -117,7 +117,8 @@ function importKey(text) {
 }
 
 function pem(label, der) {
-  return `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n')}\n-----END ${label}-----\n`
+  const lines = der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n')
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
 /** Puts a file in place in one step, so that a running server never reads half of it. */

@@ -1,0 +1,63 @@
+// The TLS handshake on a socket whose ClientHello was peeked and whose context is chosen. One TLSSocket, one context:
+// without a name callback or a base context no other site's certificate can be sent, and tickets end at the context.
+
+import type { Socket } from 'node:net'
+import type { SecureContext } from 'node:tls'
+import { TLSSocket } from 'node:tls'
+
+/** The application protocols there are. */
+export type Protocol = 'h2' | 'http/1.1'
+
+/** What decides a handshake. */
+export interface HandshakeOptions {
+  readonly context: SecureContext
+  /** In our order of preference; a client that offers others only is refused, one that offers none gets HTTP/1.1. */
+  readonly protocols: readonly Protocol[]
+}
+
+/** How a handshake ended; `client_gone` also stands for a socket that was destroyed on our side. */
+export type HandshakeEnd =
+  | { readonly kind: 'secure'; readonly socket: TLSSocket; readonly protocol: Protocol }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/**
+ * Speaks TLS on a raw socket that nobody else reads, and settles once. The socket has a lasting error listener, so
+ * that an error only closes it; on failure it is destroyed. Keeps no deadline: the caller destroys the raw socket.
+ */
+export function shakeHands(raw: Socket, options: HandshakeOptions, settle: (end: HandshakeEnd) => void): void {
+  const socket = new TLSSocket(raw, {
+    isServer: true,
+    requestCert: false,
+    secureContext: options.context,
+    ALPNProtocols: [...options.protocols],
+  })
+  // RFC 5246's renegotiation would let a client change what was agreed on under a live connection.
+  socket.disableRenegotiation()
+
+  let settled = false
+  const end = (result: HandshakeEnd): void => {
+    if (settled) return
+    settled = true
+    socket.off('end', onLeft)
+    if (result.kind === 'failed') socket.destroy()
+    settle(result)
+  }
+  const onLeft = (): void => end({ kind: 'failed', reason: 'client_gone' })
+  const onError = (error: NodeJS.ErrnoException): void => {
+    end({ kind: 'failed', reason: failureReason(error) })
+    // Outside a tls.Server, Node reports errors of a finished handshake's connection by this event alone and leaves
+    // the socket open.
+    socket.destroy()
+  }
+  socket.on('error', onError).on('_tlsError', onError).on('end', onLeft).on('close', onLeft)
+  socket.once('secure', () =>
+    end({ kind: 'secure', socket, protocol: socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1' }),
+  )
+}
+
+/** OpenSSL's own word for what went wrong (`no_shared_cipher`), or ours where it was not TLS. */
+function failureReason(error: NodeJS.ErrnoException): string {
+  const code = error.code ?? ''
+  if (code.startsWith('ERR_SSL_')) return code.slice('ERR_SSL_'.length).toLowerCase()
+  return code === 'ECONNRESET' || code === 'EPIPE' ? 'client_gone' : 'tls_error'
+}

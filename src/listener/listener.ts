@@ -1,0 +1,291 @@
+// A bound, named address: accepts, bounds and counts connections, ends TLS on them, and hands the decrypted socket on.
+// Used by the server. Knows no HTTP, no site and no configuration: what a connection means is asked of the hooks.
+
+import { once } from 'node:events'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { SecureContext } from 'node:tls'
+import type { ClientHello } from '../net/client-hello.js'
+import type { Connection } from '../wire/connection.js'
+import { AgeLimit } from './age-limit.js'
+import type { Protocol } from './handshake.js'
+import { shakeHands } from './handshake.js'
+import { ListenError } from './listen-error.js'
+import type { Peer } from './peer.js'
+import { peerOf } from './peer.js'
+import { readPreamble } from './preamble.js'
+import type { RefusalReason } from './refusal.js'
+import { refusalAnswer } from './refusal.js'
+
+/** What a reload may change of a listener; asked for anew at every connection. */
+export interface ListenerSettings {
+  /** False: the socket is served as it is, as HTTP/1.1. */
+  readonly tls: boolean
+  readonly http2: boolean
+  /** Connections open at once on this listener; one more is closed as it comes. */
+  readonly connectionsMax: number
+  /** From accept to the end of the TLS handshake, preamble included. */
+  readonly handshakeMs: number
+}
+
+/** The one who speaks on a connection once it is decrypted. */
+export interface Served {
+  /** Finish what is in flight, take nothing new, then close. */
+  drain(): void
+  /** Close at once. */
+  destroy(): void
+  /** Requests begun so far; read when the connection has closed. */
+  readonly requests: number
+}
+
+/** What the listener asks of the server. None of these may throw. */
+export interface ListenerHooks {
+  /** The context for exactly this hello, or undefined: refused with an unrecognized_name alert. */
+  choose(hello: ClientHello): SecureContext | undefined
+  /**
+   * Takes the decrypted socket, which has an error listener and allows half-open: its `end` is the taker's to answer.
+   * The listener keeps what is returned, to drain and to destroy it.
+   */
+  serve(socket: Socket, connection: Connection, protocol: Protocol): Served
+  /** A connection that said something and did not come as far as a finished handshake. */
+  onHandshakeFailed(failure: { readonly connection: Connection; readonly reason: string }): void
+}
+
+/** A listener's fixed facts; everything else is in its settings. */
+export interface ListenerOptions {
+  readonly name: string
+  /** Undefined binds all addresses. */
+  readonly host: string | undefined
+  /** 0 asks the system for a free one. */
+  readonly port: number
+  readonly settings: () => ListenerSettings
+  readonly hooks: ListenerHooks
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number
+}
+
+/**
+ * Plain numbers, for the `connections` line. Of `accepted`, each is `open`, or has had a request, or has failed its
+ * handshake, or has closed `withoutRequest`. `refusedByLimit` and `acceptErrors` are not among the accepted.
+ */
+export interface ListenerCounters {
+  accepted: number
+  open: number
+  handshakesFailed: number
+  withoutRequest: number
+  refusedByLimit: number
+  acceptErrors: number
+}
+
+/** One accepted connection until it is closed. */
+interface Entry {
+  readonly raw: Socket
+  readonly peer: Peer
+  readonly id: string
+  sni: string | null
+  stage: 'arriving' | 'served' | 'ended'
+  served?: Served
+}
+
+const backlogMax = 4096
+// Long enough to read seven bytes or a short answer, short enough that refusing costs nothing.
+const lastWordsMs = 2000
+
+// Unique in the process, over all listeners, so that a log line needs no second field.
+let connectionsBegun = 0
+
+/** Opened once, drained and closed once. */
+export class Listener {
+  readonly name: string
+  readonly counters: Readonly<ListenerCounters>
+  readonly #counters: ListenerCounters
+  readonly #options: ListenerOptions
+  readonly #server: Server
+  readonly #entries = new Set<Entry>()
+  readonly #arriving: AgeLimit<Entry>
+  readonly #leaving: AgeLimit<Entry>
+  #draining = false
+
+  constructor(options: ListenerOptions) {
+    const now = options.now ?? (() => performance.now())
+    this.name = options.name
+    this.#options = options
+    this.#counters = {
+      accepted: 0,
+      open: 0,
+      handshakesFailed: 0,
+      withoutRequest: 0,
+      refusedByLimit: 0,
+      acceptErrors: 0,
+    }
+    this.counters = this.#counters
+    this.#arriving = new AgeLimit({
+      ageMs: () => options.settings().handshakeMs,
+      now,
+      expire: (entry) => this.#abandon(entry, 'timeout'),
+    })
+    this.#leaving = new AgeLimit({ ageMs: () => lastWordsMs, now, expire: (entry) => entry.raw.destroy() })
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (raw) => this.#accept(raw))
+  }
+
+  /** Binds and accepts from then on; throws a ListenError where the address cannot be had. */
+  async open(): Promise<void> {
+    const { host, port } = this.#options
+    this.#server.listen({ port, backlog: backlogMax, ...(host === undefined ? {} : { host }) })
+    try {
+      await once(this.#server, 'listening')
+    } catch (error) {
+      const bind = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`
+      throw new ListenError({ listener: this.name, bind, cause: error as NodeJS.ErrnoException })
+    }
+    // From here on an error is one failed accept (out of descriptors); the listener itself goes on.
+    this.#server.on('error', () => {
+      this.#counters.acceptErrors += 1
+    })
+  }
+
+  /** The bound address and port; undefined before `open` and after `drain`. */
+  get address(): { readonly address: string; readonly port: number } | undefined {
+    const bound = this.#server.address() as AddressInfo | null
+    return bound === null ? undefined : { address: bound.address, port: bound.port }
+  }
+
+  /** Stops accepting, frees the address and asks every connection to finish; those that never spoke are closed. */
+  drain(): void {
+    if (this.#draining) return
+    this.#draining = true
+    this.#server.close()
+    for (const entry of this.#entries) {
+      if (entry.served !== undefined) entry.served.drain()
+      else if (entry.raw.bytesRead === 0) this.#dismiss(entry)
+    }
+  }
+
+  /** Drains, and resolves when the last connection is closed; what is left after `deadlineMs` is destroyed. */
+  async close(deadlineMs: number): Promise<void> {
+    this.drain()
+    const deadline = setTimeout(() => this.#destroyAll(), deadlineMs)
+    await Promise.all(Array.from(this.#entries, ({ raw }) => new Promise((resolve) => raw.once('close', resolve))))
+    clearTimeout(deadline)
+  }
+
+  #accept(raw: Socket): void {
+    // Before anything else: a reset in this very moment would otherwise be an uncaught error. What follows is 'close'.
+    raw.on('error', () => {})
+    const settings = this.#options.settings()
+    if (this.#entries.size >= settings.connectionsMax) {
+      this.#counters.refusedByLimit += 1
+      raw.destroy()
+      return
+    }
+    const entry = this.#enter(raw)
+    if (entry === undefined) return
+    if (!settings.tls) {
+      this.#serve(entry, { socket: raw, protocol: 'http/1.1', tlsVersion: null })
+      return
+    }
+    this.#arriving.add(entry)
+    this.#awaitHello(entry)
+  }
+
+  #enter(raw: Socket): Entry | undefined {
+    this.#counters.accepted += 1
+    const peer = peerOf(raw)
+    if (peer === undefined) {
+      this.#counters.withoutRequest += 1
+      raw.destroy()
+      return undefined
+    }
+    connectionsBegun += 1
+    const entry: Entry = { raw, peer, id: connectionsBegun.toString(36), sni: null, stage: 'arriving' }
+    this.#entries.add(entry)
+    this.#counters.open += 1
+    raw.once('close', () => this.#leave(entry))
+    return entry
+  }
+
+  #leave(entry: Entry): void {
+    this.#entries.delete(entry)
+    this.#arriving.delete(entry)
+    this.#leaving.delete(entry)
+    this.#counters.open -= 1
+    if (entry.served?.requests === 0) this.#counters.withoutRequest += 1
+  }
+
+  #awaitHello(entry: Entry): void {
+    readPreamble(entry.raw, (end) => {
+      if (end.kind === 'refused') this.#refuse(entry, end.reason)
+      else if (end.kind === 'left') this.#abandon(entry, 'client_gone')
+      else this.#answerHello(entry, end.hello)
+    })
+  }
+
+  #answerHello(entry: Entry, hello: ClientHello): void {
+    entry.sni = hello.serverName ?? null
+    const context = this.#options.hooks.choose(hello)
+    if (context === undefined) {
+      this.#refuse(entry, 'unrecognized_name')
+      return
+    }
+    const protocols: readonly Protocol[] = this.#options.settings().http2 ? ['h2', 'http/1.1'] : ['http/1.1']
+    shakeHands(entry.raw, { context, protocols }, (end) => {
+      if (end.kind === 'failed') this.#abandon(entry, end.reason)
+      else this.#serve(entry, { ...end, tlsVersion: end.socket.getProtocol() })
+    })
+  }
+
+  #serve(entry: Entry, taken: { socket: Socket; protocol: Protocol; tlsVersion: string | null }): void {
+    this.#arriving.delete(entry)
+    entry.stage = 'served'
+    const connection = this.#connection(entry, taken.tlsVersion)
+    entry.served = this.#options.hooks.serve(taken.socket, connection, taken.protocol)
+    if (this.#draining) entry.served.drain()
+  }
+
+  #connection(entry: Entry, tlsVersion: string | null): Connection {
+    const { id, sni, peer } = entry
+    return { id, listener: this.name, ...peer, claimed: null, claimedBy: null, sni, tlsVersion }
+  }
+
+  /** Ends an arrival: a failure where it had said something; one that never said a word is not worth a line either. */
+  #abandon(entry: Entry, reason: string): void {
+    if (entry.stage === 'arriving' && entry.raw.bytesRead > 0) this.#fail(entry, reason)
+    this.#dismiss(entry)
+  }
+
+  /** Says why, where the client can understand it, and closes. */
+  #refuse(entry: Entry, reason: RefusalReason): void {
+    this.#fail(entry, reason)
+    const answer = refusalAnswer(reason)
+    if (answer === undefined) {
+      entry.raw.destroy()
+      return
+    }
+    // Closing with unread bytes would reset the connection and could take the answer with it: read on until the
+    // client has closed too, or for a moment.
+    entry.raw.end(answer)
+    entry.raw.resume()
+    this.#leaving.add(entry)
+  }
+
+  #fail(entry: Entry, reason: string): void {
+    this.#arriving.delete(entry)
+    entry.stage = 'ended'
+    this.#counters.handshakesFailed += 1
+    this.#options.hooks.onHandshakeFailed({ connection: this.#connection(entry, null), reason })
+  }
+
+  /** Closes the socket; an arrival that has not failed is one that asked for nothing. */
+  #dismiss(entry: Entry): void {
+    if (entry.stage === 'arriving') this.#counters.withoutRequest += 1
+    if (entry.stage !== 'served') entry.stage = 'ended'
+    entry.raw.destroy()
+  }
+
+  #destroyAll(): void {
+    for (const entry of this.#entries) {
+      entry.served?.destroy()
+      this.#dismiss(entry)
+    }
+  }
+}

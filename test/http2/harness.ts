@@ -168,7 +168,10 @@ export class ChunkSource implements BodySource {
   resume(): void {
     while (this.aborted === undefined) {
       const next = this.#chunks.next()
-      if (next.done) return this.#sink?.end(this.trailers)
+      if (next.done) {
+        this.#sink?.end(this.trailers)
+        return
+      }
       this.given++
       if (this.#sink?.write(next.value) === false) return
     }

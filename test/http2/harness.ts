@@ -43,6 +43,8 @@ export class TestServer {
   /** How exchanges ended: `sent`, or the code of the failure. */
   readonly ends: string[] = []
   readonly connections: Http2Connection[] = []
+  /** Time that passed beyond what the clock says. */
+  elapsedMs = 0
   readonly #server: Server
   readonly #clients: RawClient[] = []
 
@@ -54,6 +56,7 @@ export class TestServer {
         connection,
         limits: () => ({ ...wireLimits, ...defaultHttp2Limits, ...limits }),
         timeouts: () => ({ ...wireTimeouts, ...timeouts }),
+        nowMs: () => performance.now() + this.elapsedMs,
         service: {
           handle: (downstream) => this.#handle(downstream, handler),
           refused: (refusal) => this.refusals.push(refusal),

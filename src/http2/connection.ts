@@ -24,6 +24,8 @@ export interface Http2ConnectionOptions {
   readonly service: RequestService
   limits(): WireLimits & Http2Limits
   timeouts(): WireTimeouts
+  /** The clock, for tests that let minutes pass. */
+  readonly nowMs?: () => number
 }
 
 const gone = new Failure('client_gone', 'the client closed the connection')
@@ -38,11 +40,12 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly streams = new StreamTable()
   readonly armour: Armour
   readonly pool: WindowPool
-  eventMs = nowMs()
+  eventMs: number
   deadlineMs = noDeadline
   requests = 0
   readonly #options: Http2ConnectionOptions
   readonly #socket: Socket
+  readonly #nowMs: () => number
   readonly #inbox: Inbox
   #prefaceBytes = 0
   #progress = -1
@@ -57,6 +60,8 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#socket = options.socket
     this.connection = options.connection
     this.service = options.service
+    this.#nowMs = options.nowMs ?? nowMs
+    this.eventMs = this.#nowMs()
     const { limits } = this
     const { headersMs, idleMs } = options.timeouts()
     this.armour = new Armour(limits, this.eventMs)
@@ -77,7 +82,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   tick(): number {
-    this.eventMs = nowMs()
+    this.eventMs = this.#nowMs()
     return this.eventMs
   }
 
@@ -193,7 +198,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   #receive(chunk: Buffer): void {
     if (this.#isEnding) return
-    this.eventMs = nowMs()
+    this.tick()
     const at = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : 0
     if (at >= 0 && at < chunk.length) this.#inbox.reader.push(chunk, at)
     if (!this.#isEnding) this.#watchHead()

@@ -164,37 +164,37 @@ export class Outbox implements Flushable {
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
   }
 
+  /** Frame by frame, from the first in the queue; who has had its turn goes to the end. */
   #writeBodies(): void {
     let roomBytes = flushBytes
     while (roomBytes > 0) {
       const stream = this.#firstReady
       if (stream === undefined) return
+      if (this.#hasTurn(stream)) roomBytes -= this.#writeFrame(stream, roomBytes)
+      const hasTurn = this.#hasTurn(stream)
+      if (hasTurn && --stream.framesLeft > 0) continue
+      stream.framesLeft = stream.framesPerTurn
       this.#firstReady = stream.nextReady
       if (this.#firstReady === undefined) this.#lastReady = undefined
       stream.nextReady = undefined
       stream.isReady = false
-      if (!this.#hasTurn(stream)) continue
-      roomBytes -= this.#writeTurn(stream, Math.min(roomBytes, stream.framesPerTurn * frameBytesMax))
-      this.ready(stream)
+      if (hasTurn) this.ready(stream)
     }
   }
 
-  /** Writes a stream's turn; returns the bytes of its body. */
-  #writeTurn(stream: Http2Stream, turnBytes: number): number {
-    const writer = this.writer
-    let written = 0
-    for (;;) {
-      const windowBytes = Math.min(stream.sendWindowBytes, this.windowBytes)
-      const bytes = Math.max(0, Math.min(turnBytes - written, stream.queuedBytes, windowBytes, frameBytesMax))
-      const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
-      if (bytes === 0 && !isEnd) return written
-      if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
-      written += bytes
-      if (!isEnd) continue
-      if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
-      this.ended(stream)
-      return written
-    }
+  /** Writes a stream's next frame, or its end; returns the bytes of its body. */
+  #writeFrame(stream: Http2Stream, roomBytes: number): number {
+    const { writer } = this
+    const bytes =
+      stream.queuedBytes === 0
+        ? 0
+        : Math.min(roomBytes, frameBytesMax, stream.queuedBytes, stream.sendWindowBytes, this.windowBytes)
+    const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
+    if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+    if (!isEnd) return bytes
+    if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
+    this.ended(stream)
+    return bytes
   }
 
   #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {

@@ -30,6 +30,8 @@ export class Http2Stream implements Downstream, BodySink {
   readonly request: Request
   readonly body: RequestBody | undefined
   readonly framesPerTurn: number
+  /** Frames that are left of this turn; kept by the outbox. */
+  framesLeft: number
   observer: ExchangeObserver = unobserved
   bytesReceived = 0
   bytesSent = 0
@@ -68,6 +70,7 @@ export class Http2Stream implements Downstream, BodySink {
     this.request = opening.request
     this.body = opening.body
     this.framesPerTurn = opening.framesPerTurn
+    this.framesLeft = opening.framesPerTurn
     this.sendWindowBytes = opening.sendWindowBytes
     this.isRemoteEnded = opening.body === undefined
     this.movedMs = session.eventMs

@@ -59,7 +59,8 @@ export function failureAnswer(failure: Failure, request: { method: string; reque
   const answer = fixedAnswer({ status: failure.status, contentType: 'text/plain', body, method: request.method })
   answer.head.headers.add('x-request-id', request.requestId)
   answer.head.headers.add('cache-control', 'no-store')
-  return answer
+  // RFC 9112 §2.2, §3.2: who sends a malformed request may mean something else by what follows it.
+  return failure.status === 400 ? { ...answer, head: { ...answer.head, isLast: true } } : answer
 }
 
 function headOf(status: number, headers: HeaderBlock): ResponseHead {

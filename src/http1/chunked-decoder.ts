@@ -1,8 +1,9 @@
 // Decodes a chunked body (RFC 9112 §7.1) into the bytes it carries. Used by the body reader of both sides;
 // every byte between the chunks has to be the one that the grammar wants, since two readings of it are a smuggled request.
-import { hexValue, isValueByte } from '../wire/character.js'
+import { hexValue } from '../wire/character.js'
 import { Field } from '../wire/field-names.js'
 import { HeaderBlock } from '../wire/header-block.js'
+import { ChunkExtension } from './chunk-extension.js'
 import { type FieldLimits, incomplete, scanFieldLines } from './field-lines.js'
 import { HeadBuffer } from './head-buffer.js'
 
@@ -31,6 +32,7 @@ export class ChunkedDecoder {
   #state = size
   #remaining = 0
   #digits = 0
+  readonly #extension = new ChunkExtension()
   #extensionBytes = 0
   #trailerBuffer: HeadBuffer | undefined
   /** The trailer section, once the body is complete; undefined where it is empty. */
@@ -71,8 +73,8 @@ export class ChunkedDecoder {
       case size:
         return this.#takeSizeByte(byte)
       case extension:
-        if (byte === 0x0d) return this.#enter(sizeLineFeed)
-        return isValueByte[byte] === 1 && ++this.#extensionBytes <= extensionBytesMax
+        if (byte === 0x0d) return this.#extension.mayEnd && this.#enter(sizeLineFeed)
+        return ++this.#extensionBytes <= extensionBytesMax && this.#extension.take(byte)
       case sizeLineFeed:
         return byte === 0x0a && this.#startChunk()
       case dataReturn:
@@ -90,7 +92,12 @@ export class ChunkedDecoder {
     }
     if (this.#digits === 0) return false
     if (byte === 0x0d) return this.#enter(sizeLineFeed)
-    return byte === 0x3b && this.#enter(extension)
+    return byte === 0x3b && this.#startExtension()
+  }
+
+  #startExtension(): true {
+    this.#extension.start()
+    return this.#enter(extension)
   }
 
   #startChunk(): boolean {

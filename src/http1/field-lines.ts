@@ -24,11 +24,13 @@ export interface FieldLimits {
 export function scanFieldLines(bytes: Buffer, from: number, block: HeaderBlock, limits: FieldLimits): number {
   const length = bytes.length
   const bytesMax = from + limits.headerBytes
+  // No line is read beyond the limit, so that the verdict does not depend on how much of it has come.
+  const scanned = Math.min(length, bytesMax)
   let at = from
   for (;;) {
     if (at > bytesMax || block.count > limits.headerCount) return fieldsTooLarge
     if (at < length && bytes[at] === 0x0d) return endOfFields(bytes, at)
-    at = scanLine(bytes, at, length, block)
+    at = scanLine(bytes, at, scanned, block)
     if (at <= 0) return at === incomplete && length > bytesMax ? fieldsTooLarge : at
   }
 }

@@ -43,7 +43,9 @@ export function parseLength(bytes: Uint8Array, start: number, end: number): numb
   return length
 }
 
-// RFC 9112 §6.1: an unknown coding is 501, but only where `chunked` still ends the body; all else is malformed.
+// RFC 9112 §6.1: an unknown coding is 501, but only where `chunked` ends the body, once; all else is malformed.
 function codingOf(value: string): number {
-  return /^([!#$%&'*+\-.^_`|~0-9a-z]+[ \t]*,[ \t]*)+chunked$/i.test(value) ? unknownCoding : badFraming
+  const codings = value.toLowerCase().split(/[ \t]*,[ \t]*/)
+  const areTokens = codings.every((coding) => /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(coding))
+  return areTokens && codings.indexOf('chunked') === codings.length - 1 ? unknownCoding : badFraming
 }

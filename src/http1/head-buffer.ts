@@ -8,6 +8,7 @@ export class HeadBuffer {
   #bytes = Buffer.allocUnsafe(initialBytes)
   #length = 0
   #scanned = 0
+  #hasLine = false
 
   get length(): number {
     return this.#length
@@ -24,12 +25,16 @@ export class HeadBuffer {
     this.#length = length
   }
 
-  /** Whether the bytes since the last call end the head, or break it, so that parsing again can decide something. */
+  /** Whether the bytes since the last call end the first line or the head, or break it, so that parsing again can decide something. */
   isWorthParsing(): boolean {
     const bytes = this.bytes
     for (let at = bytes.indexOf(0x0a, this.#scanned); at !== -1; at = bytes.indexOf(0x0a, at + 1)) {
-      if (at === 0 || bytes[at - 1] !== 0x0d) return true
-      if (at >= 3 && bytes[at - 2] === 0x0a) return true
+      const isFirstLine = !this.#hasLine
+      this.#hasLine = true
+      if (isFirstLine || bytes[at - 1] !== 0x0d || bytes[at - 2] === 0x0a) {
+        this.#scanned = at + 1
+        return true
+      }
     }
     this.#scanned = this.#length
     return false

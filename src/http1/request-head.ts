@@ -20,6 +20,11 @@ const commonMethods = ['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'PATCH
   bytes: Buffer.from(name),
 }))
 
+/** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
+export function headBytesMax(limits: RequestHeadLimits): number {
+  return limits.targetBytes + limits.headerBytes + 64
+}
+
 /** A parsed request head. One serves a whole process: its content is valid until the next `parse`. */
 export class RequestHead {
   method = ''
@@ -53,7 +58,8 @@ export class RequestHead {
     const length = bytes.length
     let at = from
     while (at < length && isTokenByte[bytes[at] as number] === 1) at++
-    if (at - from > methodBytesMax) return this.#refuse('bad_request', 'the method is too long')
+    // RFC 9110 §9.1 wants 501 for a method longer than any that is implemented.
+    if (at - from > methodBytesMax) return this.#refuse('not_implemented', 'the method is too long')
     if (at === length) return incomplete
     if (at === from || bytes[at] !== 0x20) return this.#refuse('bad_request', 'the method is not a token')
     const targetStart = at + 1

@@ -17,9 +17,13 @@ export function objectionTo(head: RequestHead, framing: number): Failure | undef
 }
 
 function objectionToExpect(head: RequestHead): Failure | undefined {
-  const expect = head.headers.find(Field.expect)
-  if (expect === -1 || head.minorVersion === 0 || head.headers.hasValue(expect, '100-continue')) return undefined
-  return new Failure('expectation_failed', 'an expectation besides 100-continue')
+  const { headers, minorVersion } = head
+  if (minorVersion === 0) return undefined
+  for (let index = headers.find(Field.expect); index !== -1; index = headers.find(Field.expect, index + 1)) {
+    if (!headers.hasValue(index, '100-continue'))
+      return new Failure('expectation_failed', 'an expectation besides 100-continue')
+  }
+  return undefined
 }
 
 /** Whether the client wants this request to be the last of its connection (RFC 9112 §9.3). */

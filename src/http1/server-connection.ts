@@ -9,12 +9,13 @@ import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { EmptyLine } from './empty-line.js'
 import { chunked, framingOf, unframed } from './framing.js'
 import { HeadBuffer } from './head-buffer.js'
 import { closeLingering } from './lingering-close.js'
 import { countWaiting } from './pipeline.js'
 import { refusalBytes } from './refusal.js'
-import { RequestHead } from './request-head.js'
+import { headBytesMax, RequestHead } from './request-head.js'
 import { objectionTo, wantsClose } from './request-rules.js'
 import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
 
@@ -43,6 +44,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   readonly #limits: () => WireLimits
   readonly #timeouts: () => WireTimeouts
   #exchange: ServerExchange | undefined
+  readonly #emptyLine = new EmptyLine()
   #headBuffer: HeadBuffer | undefined
   #stash: Buffer | undefined
   #isConsuming = false
@@ -85,8 +87,9 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
   }
 
-  decideClose(): boolean {
-    if (this.#isDraining || this.#exchange?.protocol === 'http/1.0' || !this.#canDrainBody()) this.#isLastRequest = true
+  decideClose(close: 'demanded' | 'if_needed'): boolean {
+    const isOld = this.#exchange?.protocol === 'http/1.0'
+    if (close === 'demanded' || this.#isDraining || isOld || !this.#canDrainBody()) this.#isLastRequest = true
     return this.#isLastRequest
   }
 
@@ -160,8 +163,9 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   #takeHead(bytes: Buffer, from: number): number {
     if (this.#headBuffer !== undefined) return this.#takeLateHead(this.#headBuffer, bytes, from)
-    // RFC 9112 §2.2: one empty line before a request line is an old client's habit, not an attack.
-    const start = bytes[from] === 0x0d && bytes[from + 1] === 0x0a ? from + 2 : from
+    const start = this.#emptyLine.skip(bytes, from)
+    if (start === -1) return this.#refuse(new Failure('bad_request', 'a CR before the request line'), bytes.length)
+    if (start === bytes.length) return start
     const end = head.parse(bytes, start, this.#limits())
     if (end > 0) return this.#startRequest(bytes, end)
     if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
@@ -175,7 +179,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const before = buffer.length
     buffer.append(bytes.subarray(from))
     const limits = this.#limits()
-    if (!buffer.isWorthParsing() && buffer.length <= limits.headerBytes) return bytes.length
+    if (!buffer.isWorthParsing() && buffer.length <= headBytesMax(limits)) return bytes.length
     const end = head.parse(buffer.bytes, 0, limits)
     if (end === 0) return bytes.length
     if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
@@ -189,6 +193,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const objection = objectionTo(head, framing)
     if (objection !== undefined) return this.#refuse(objection, bytes.length)
     this.requests++
+    this.#emptyLine.reset()
     this.#isLastRequest = wantsClose(head)
     if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
     const body =

@@ -26,7 +26,7 @@ export interface ExchangeOwner {
   readonly connection: Connection
   readonly writer: SocketWriter
   /** Whether the response has to announce the end of the connection. Asked once, when the final head is written. */
-  decideClose(): boolean
+  decideClose(close: 'demanded' | 'if_needed'): boolean
   /** The response is complete, or was cut off. */
   onResponseEnd(): void
   /** The client does not take what is written; the exchange's `onDrain` is called when it does again. */
@@ -91,7 +91,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     if (this.isAnswered) return
     this.isAnswered = true
     this.#source = body
-    const isClosing = this.#owner.decideClose()
+    const isClosing = this.#owner.decideClose(head.isLast === true ? 'demanded' : 'if_needed')
     this.#startHead(head)
     if (head.headers.find(Field.date) === -1) out.line('date', httpDate())
     this.#frame(head, body)

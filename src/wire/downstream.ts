@@ -28,6 +28,8 @@ export interface ResponseHead {
   readonly reason: string
   /** Lent: valid during the call that gets it. Without connection-specific lines. */
   readonly headers: HeaderBlock
+  /** What the client sent cannot be trusted any further: HTTP/1 ends the connection with this response. */
+  readonly isLast?: boolean
 }
 
 /** The client's side of one exchange. Its methods never throw for what a peer did. */

@@ -37,6 +37,15 @@ export class RawClient {
     this.socket.write(bytes, 'latin1')
   }
 
+  /** Sends one byte at a time, a long text in longer pieces, each in a turn of the event loop of its own. */
+  async sendInPieces(bytes: string): Promise<void> {
+    const pieceBytes = Math.ceil(bytes.length / 250)
+    for (let at = 0; at < bytes.length && !this.isClosed; at += pieceBytes) {
+      this.send(bytes.slice(at, at + pieceBytes))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
   /** Waits until what was received matches. */
   async receives(pattern: RegExp): Promise<void> {
     await until(`the client receives ${pattern}, has ${JSON.stringify(this.received.slice(-200))}`, () =>
@@ -52,6 +61,20 @@ export class RawClient {
   /** The statuses received so far, in order. */
   get statuses(): number[] {
     return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+  }
+
+  /** The final answers that have come whole, in order, each with its body; for answers with a length. */
+  get answers(): string[] {
+    const answers: string[] = []
+    for (let at = 0; ; ) {
+      const headEnd = this.received.indexOf('\r\n\r\n', at)
+      if (headEnd === -1) return answers
+      const head = this.received.slice(at, headEnd + 4)
+      const length = Number(/^content-length: (\d+)\r$/im.exec(head)?.[1] ?? 0)
+      if (this.received.length < headEnd + 4 + length) return answers
+      if (!head.startsWith('HTTP/1.1 1')) answers.push(this.received.slice(at, headEnd + 4 + length))
+      at = headEnd + 4 + length
+    }
   }
 
   destroy(): void {

@@ -216,21 +216,17 @@ export class Outbox implements Flushable {
     this.#frameSection(writer, headAt, stream.id, Flag.endStream)
   }
 
-  /** Puts the frame head before a section that was written behind room for it; a long one continues in CONTINUATION. */
+  /** Puts the frame head before a section that was written behind room for it. */
   #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const frameStart = writer.at - (writer.length - headAt)
     const sectionBytes = writer.length - headAt - frameHeadBytes
-    const firstBytes = Math.min(sectionBytes, frameBytesMax)
-    const rest = Buffer.from(writer.bytes.subarray(frameStart + frameHeadBytes + firstBytes, writer.at))
-    writer.at = frameStart
-    writer.frameHead(firstBytes, FrameType.headers, endFlag | (rest.length === 0 ? Flag.endHeaders : 0), streamId)
-    writer.at += firstBytes
-    for (let at = 0; at < rest.length; at += frameBytesMax) {
-      const end = Math.min(rest.length, at + frameBytesMax)
-      writer.reserve(frameHeadBytes + end - at)
-      writer.frameHead(end - at, FrameType.continuation, end === rest.length ? Flag.endHeaders : 0, streamId)
-      writer.copy(rest, at, end)
+    const end = writer.at
+    writer.at -= sectionBytes + frameHeadBytes
+    if (sectionBytes > frameBytesMax) {
+      continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
+      return
     }
+    writer.frameHead(sectionBytes, FrameType.headers, endFlag | Flag.endHeaders, streamId)
+    writer.at = end
   }
 
   #send(): void {
@@ -241,6 +237,7 @@ export class Outbox implements Flushable {
     writer.release()
     if (isTaken) return
     this.blockedSinceMs ??= this.#session.eventMs
+    this.#session.blocked()
     if (this.#socket.writableLength > unreadBytesMax) this.#socket.pause()
   }
 
@@ -260,5 +257,17 @@ export class Outbox implements Flushable {
       if (stream.queuedBytes <= boundBytes) stream.resumeSource()
       else this.#paused.push(stream)
     }
+  }
+}
+
+/** Writes a section that is larger than a frame. */
+function continueSection(writer: FrameWriter, section: Buffer, streamId: number, endFlag: number): void {
+  for (let at = 0; at < section.length; at += frameBytesMax) {
+    const end = Math.min(section.length, at + frameBytesMax)
+    const lastFlag = end === section.length ? Flag.endHeaders : 0
+    writer.reserve(frameHeadBytes + end - at)
+    if (at === 0) writer.frameHead(end, FrameType.headers, endFlag | lastFlag, streamId)
+    else writer.frameHead(end - at, FrameType.continuation, lastFlag, streamId)
+    writer.copy(section, at, end)
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { HostwardProcess } from '../support/hostward-process.js'
@@ -44,8 +45,14 @@ test('after kill -9 the next start serves at once, at the same address and with 
   assert.equal((await (await again.connect('site.example')).ask('site.example')).status, 200)
 })
 
+/** A connection, and what it speaks through. */
+interface Visitor {
+  readonly raw: Socket
+  readonly stream: Duplex
+}
+
 /** How far a visitor comes before it resets the connection. */
-const stages: readonly ((port: number) => Promise<Socket>)[] = [
+const stages: readonly ((port: number) => Promise<Visitor>)[] = [
   (port) => open(port),
   async (port) => say(await open(port), Buffer.from([0x16, 3, 1])),
   async (port) => say(await open(port), 'GET / HTTP/1.1\r\n\r\n'),
@@ -53,39 +60,40 @@ const stages: readonly ((port: number) => Promise<Socket>)[] = [
   async (port) => say(await openTls(port), 'GET / HTTP/1.1\r\nhost: si'),
   async (port) => say(await openTls(port), 'GET / HTTP/1.1\r\nhost: site.example\r\n\r\n'),
   async (port) => {
-    const socket = say(await openTls(port), 'GET / HTTP/1.1\r\nhost: site.example\r\n\r\n')
-    await once(socket, 'data')
-    return socket
+    const visitor = say(await openTls(port), 'GET / HTTP/1.1\r\nhost: site.example\r\n\r\n')
+    await once(visitor.stream, 'data')
+    return visitor
   },
   async (port) =>
     say(await openTls(port), 'POST / HTTP/1.1\r\nhost: site.example\r\ncontent-length: 99999\r\n\r\nhalf'),
 ]
 
 async function visit(port: number, stage: number): Promise<void> {
-  const socket = await stages[stage]?.(port)
-  if (socket === undefined || socket.destroyed) return
-  const closed = once(socket, 'close')
-  socket.resetAndDestroy()
+  const visitor = await stages[stage]?.(port)
+  if (visitor === undefined || visitor.raw.destroyed) return
+  const closed = once(visitor.raw, 'close')
+  visitor.raw.resetAndDestroy()
   await closed
 }
 
-async function open(port: number): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  return socket
+async function open(port: number): Promise<Visitor> {
+  const raw = connect(port, '127.0.0.1')
+  raw.on('error', () => undefined)
+  await once(raw, 'connect')
+  return { raw, stream: raw }
 }
 
-async function openTls(port: number): Promise<Socket> {
-  const socket = connectTls({ host: '127.0.0.1', port, servername: 'site.example', rejectUnauthorized: false })
-  socket.on('error', () => undefined)
-  await once(socket, 'secureConnect')
-  return socket
+async function openTls(port: number): Promise<Visitor> {
+  const { raw } = await open(port)
+  const stream = connectTls({ socket: raw, servername: 'site.example', rejectUnauthorized: false })
+  stream.on('error', () => undefined)
+  await once(stream, 'secureConnect')
+  return { raw, stream }
 }
 
-function say(socket: Socket, words: string | Buffer): Socket {
-  socket.write(words)
-  return socket
+function say(visitor: Visitor, words: string | Buffer): Visitor {
+  visitor.stream.write(words)
+  return visitor
 }
 
 async function start(t: TestContext) {

@@ -30,6 +30,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   #sink: BodySink | undefined
   #isBlocked = false
   #isAborted = false
+  #failure: Failure | undefined
 
   constructor(feeder: BodyFeeder, options: { framing: BodyFraming; lengthBytes: number; limits: FieldLimits }) {
     this.#feeder = feeder
@@ -48,6 +49,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   }
 
   flow(sink: BodySink): void {
+    if (this.#failure !== undefined) return sink.abort(this.#failure)
     this.#sink = sink
     this.#feeder.onWanted()
   }
@@ -78,7 +80,7 @@ export class BodyReader implements BodySource, ChunkTarget {
 
   onChunk(chunk: Buffer): void {
     this.receivedBytes += chunk.length
-    if (this.#isAborted || this.#sink === undefined || this.#sink.write(chunk) || this.#isBlocked) return
+    if (this.#isAborted || this.#sink === undefined || this.#sink.write(chunk)) return
     this.#isBlocked = true
     this.#feeder.pauseReading()
   }
@@ -92,6 +94,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   fail(failure: Failure): void {
     if (this.isComplete || this.#isAborted) return
     this.#isAborted = true
+    this.#failure = failure
     this.#sink?.abort(failure)
   }
 

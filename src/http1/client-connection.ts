@@ -80,8 +80,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#hasAnswerBegun = false
     if (this.#isConnected) {
       this.#isReused = true
-      this.#waitFor(this.#options.timeouts.bodyIdleMs)
-      attempt.start()
+      this.#start(attempt)
     }
     return attempt
   }
@@ -108,6 +107,10 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
 
   onRequestSent(): void {
     if (this.#attempt?.isAnswered !== true) this.#waitFor(this.#options.timeouts.responseMs)
+  }
+
+  onRequestMoved(): void {
+    this.#waitFor(this.#options.timeouts.bodyIdleMs)
   }
 
   onRequestBlocked(): void {
@@ -146,8 +149,13 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
 
   #onConnect(): void {
     this.#isConnected = true
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
-    this.#attempt?.start()
+    if (this.#attempt !== undefined) this.#start(this.#attempt)
+  }
+
+  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
+  #start(attempt: ClientAttempt): void {
+    this.deadlineMs = noDeadline
+    attempt.start()
   }
 
   #onData(chunk: Buffer): void {
@@ -243,7 +251,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #onAnswered(): void {
     const attempt = this.#attempt
     if (attempt === undefined) return
-    const isReusable = attempt.isSent && this.#isPersistent && this.isUsable
+    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && this.isUsable
     attempt.close(new Failure('upstream_reset', 'the endpoint answered before the request was complete'))
     this.#release()
     if (!isReusable) return this.destroy()
@@ -253,6 +261,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   }
 
   #onDrain(): void {
+    if (this.#attempt?.isAnswered === false && !this.#attempt.isSent) this.deadlineMs = noDeadline
     this.#attempt?.onDrain()
   }
 

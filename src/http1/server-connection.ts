@@ -1,6 +1,7 @@
 // The server side of one HTTP/1 connection (RFC 9112): reads heads and bodies, hands each request on, answers in order.
 // One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
@@ -82,6 +83,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   onDeadline(): void {
     const exchange = this.#exchange
     if (exchange === undefined) return this.#headBuffer === undefined ? this.#close() : this.#onHeadTimeout()
+    if (exchange.isEnded) return this.#close()
     if (exchange.isAnswered)
       return exchange.onConnectionLost(new Failure('client_stalled', 'the client stopped reading'))
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
@@ -98,16 +100,18 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const body = this.#exchange?.body
     if (this.#isLastRequest) return this.#close()
     if (body === undefined || body.isComplete) this.#nextRequest()
-    else this.#discardBody()
+    else this.#awaitRestOfBody()
   }
 
   onResponseBlocked(): void {
     this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 
-  breakConnection(): void {
+  breakConnection(how: 'close' | 'reset'): void {
     this.#isClosing = true
-    this.#socket.destroy()
+    // TLS tells a cut from an end by itself: `destroy` sends no close_notify.
+    if (how === 'reset' && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
   }
 
   onWanted(): void {
@@ -141,7 +145,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const stash = this.#stash
     this.#stash = undefined
     if (stash !== undefined) this.#consume(stash)
-    if (this.#stash === undefined && !this.#isClosing) this.#socket.resume()
+    const isBlocked = this.#exchange?.body?.isBlocked === true
+    if (this.#stash === undefined && !isBlocked && !this.#isClosing) this.#socket.resume()
   }
 
   /** Takes what it can; the rest is stashed, and the socket paused, until the exchange under way allows more. */
@@ -150,6 +155,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     let at = 0
     while (at < bytes.length && !this.#isClosing) {
       const exchange = this.#exchange
+      if (exchange === undefined && this.#isUnread()) break
       if (exchange === undefined) at = this.#takeHead(bytes, at)
       else if (exchange.body !== undefined && !exchange.body.isComplete && exchange.body.isWanted)
         at = this.#takeBody(exchange, bytes, at)
@@ -159,6 +165,13 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     if (at === bytes.length || this.#isClosing) return
     this.#stash = at === 0 ? bytes : bytes.subarray(at)
     this.#socket.pause()
+  }
+
+  /** Whether answers wait for a client that does not read: it may not ask for more of them. */
+  #isUnread(): boolean {
+    if (!this.#socket.writableNeedDrain) return false
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    return true
   }
 
   #takeHead(bytes: Buffer, from: number): number {
@@ -252,6 +265,12 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     else if (!this.#isConsuming) this.#consumeStash()
   }
 
+  /** The answer has left; the next request stands behind the rest of a body that nobody wants. */
+  #awaitRestOfBody(): void {
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    this.#discardBody()
+  }
+
   #nextRequest(): void {
     this.#exchange = undefined
     if (this.#isDraining) return this.#close()
@@ -287,7 +306,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   #onDrain(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return
+    if (exchange === undefined) return this.#consumeStash()
     this.deadlineMs = noDeadline
     exchange.onDrain()
   }
@@ -304,15 +323,16 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const exchange = this.#exchange
     this.#exchange = undefined
     const failure = new Failure('client_gone', 'the client closed the connection')
-    exchange?.body?.fail(failure)
+    // The exchange hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
     exchange?.onConnectionLost(failure)
+    exchange?.body?.fail(failure)
   }
 
   #close(): void {
     if (this.#isClosing) return
     this.#isClosing = true
     this.deadlineMs = noDeadline
-    closeLingering(this.#socket)
+    closeLingering(this.#socket, this.#timeouts().bodyIdleMs)
   }
 
   #waitFor(milliseconds: number): void {

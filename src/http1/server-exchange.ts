@@ -31,8 +31,8 @@ export interface ExchangeOwner {
   onResponseEnd(): void
   /** The client does not take what is written; the exchange's `onDrain` is called when it does again. */
   onResponseBlocked(): void
-  /** The connection cannot be used any more and ends now. */
-  breakConnection(): void
+  /** The connection cannot be used any more and ends now; by `reset` where its mere end would complete the response. */
+  breakConnection(how: 'close' | 'reset'): void
 }
 
 /** One exchange on an HTTP/1 connection. */
@@ -50,6 +50,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
   isEnded = false
   readonly #owner: ExchangeOwner
   #isChunked = false
+  #isCloseDelimited = false
   #source: BodySource | undefined
   #isBlocked = false
 
@@ -120,7 +121,8 @@ export class ServerExchange implements Downstream, Request, BodySink {
     this.#finish(this.#isChunked ? lastChunkOf(trailers) : undefined)
   }
 
-  // RFC 9112 §8: a body that stays incomplete is only visible as a connection that ends before its framing does.
+  // RFC 9112 §8: a body that stays incomplete is only visible as a connection that ends before its framing does,
+  // and one without framing only as a connection that breaks.
   abort(failure: Failure): void {
     this.reset(failure)
   }
@@ -131,7 +133,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     const source = this.#source
     this.#source = undefined
     this.#owner.writer.flush()
-    this.#owner.breakConnection()
+    this.#owner.breakConnection(this.#isCloseDelimited ? 'reset' : 'close')
     source?.abort(failure)
     this.observer.onBroken(failure)
   }
@@ -171,6 +173,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
       return
     }
     this.#isChunked = this.protocol === 'http/1.1'
+    this.#isCloseDelimited = !this.#isChunked
     if (this.#isChunked) out.line('transfer-encoding', 'chunked')
   }
 

@@ -10,6 +10,8 @@ export class RawClient {
   received = ''
   isEnded = false
   isClosed = false
+  /** The server broke the connection instead of ending it. */
+  wasReset = false
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -23,7 +25,9 @@ export class RawClient {
       this.isClosed = true
     })
     // Resets are part of many tests; 'close' tells of them.
-    socket.on('error', () => undefined)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.wasReset = error.code === 'ECONNRESET'
+    })
   }
 
   static async connect(port: number): Promise<RawClient> {

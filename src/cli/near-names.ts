@@ -9,7 +9,8 @@ export function nearMisses(name: string, patterns: readonly string[]): readonly 
   if (related.length > 0) return related.slice(0, hintsMax)
   const similar = patterns
     .map((pattern) => wouldMatch(name, pattern))
-    .filter((candidate) => candidate !== undefined && isSimilar(name, candidate))
+    .filter((candidate) => candidate !== undefined)
+    .filter((candidate) => isSimilar(name, candidate))
   const hint = didYouMean(name, similar)
   return hint === undefined ? [] : [hint]
 }

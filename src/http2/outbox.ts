@@ -31,6 +31,7 @@ export class Outbox implements Flushable {
   #firstReady: Http2Stream | undefined
   #lastReady: Http2Stream | undefined
   #ended: Http2Stream[] = []
+  #spare: Http2Stream[] = []
   #paused: Http2Stream[] = []
 
   constructor(session: Session, socket: Socket) {
@@ -245,8 +246,10 @@ export class Outbox implements Flushable {
   #announce(): void {
     if (this.#ended.length > 0) {
       const ended = this.#ended
-      this.#ended = []
-      for (const stream of ended) stream.sent()
+      this.#ended = this.#spare
+      for (let index = 0; index < ended.length; index++) (ended[index] as Http2Stream).sent()
+      ended.length = 0
+      this.#spare = ended
     }
     if (this.#paused.length === 0) return
     const paused = this.#paused

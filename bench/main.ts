@@ -17,8 +17,9 @@ import { nginx } from './servers/nginx.js'
 import type { Server, Wire } from './servers/server.js'
 import { tableOf } from './table.js'
 
-const warmUpRequests = 5000
-const bodyWarmUpRequests = 500
+// Node compiles what is hot within some ten thousand requests; before that it is another program.
+const warmUpRequests = 20_000
+const bodyWarmUpRequests = 1000
 
 await main()
 

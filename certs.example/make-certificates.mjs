@@ -1,5 +1,5 @@
 // Makes the certificates of the example configuration, where they are missing, near their end, or do not fit.
-// Run by `npm start`, or by hand: node certs.example/make-certificates.mjs [directory]. For trying out, never for a site.
+// Run by `npm start`, or by hand: node certs.example/make-certificates.mjs [directory]. For trying out only.
 import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -102,13 +102,9 @@ async function extensions({ names }) {
 }
 
 // Loaded only when something is to be made: a production install has neither the library nor the need.
-function library() {
-  // The library wants the reflect-metadata package loaded before itself, though none of its classes declares metadata.
-  if (!('getMetadata' in Reflect)) {
-    const nothing = () => undefined
-    Object.assign(Reflect, { getMetadata: nothing, getOwnMetadata: nothing, defineMetadata: nothing })
-  }
-  return import('@peculiar/x509')
+async function library() {
+  await import('reflect-metadata')
+  return await import('@peculiar/x509')
 }
 
 function importKey(text) {
@@ -117,7 +113,8 @@ function importKey(text) {
 }
 
 function pem(label, der) {
-  return `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n')}\n-----END ${label}-----\n`
+  const lines = der.toString('base64').replace(/(.{64})(?!$)/g, '$1\n')
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
 /** Puts a file in place in one step, so that a running server never reads half of it. */

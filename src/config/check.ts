@@ -5,7 +5,8 @@ import { parseBind } from '../net/address.js'
 import { normalizeSitePattern } from '../net/hostname.js'
 import { didYouMean } from './did-you-mean.js'
 import type { Mistake } from './mistake.js'
-import { isMap, listAt, shown, type ValueMap } from './value.js'
+import { shown } from './printable.js'
+import { isMap, listAt, type ValueMap } from './value.js'
 
 /** What can be told of a listener, whether or not it is right in all. */
 export interface ListenerSketch {

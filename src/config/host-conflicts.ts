@@ -1,7 +1,7 @@
 // One name, one site, on every listener. Used by load.ts once all files are read, because the rule spans them all.
 
 import type { ConfigError, Place } from './config-error.js'
-import { shown } from './value.js'
+import { shown } from './printable.js'
 
 /** A name that a site wants on its listeners. */
 export interface HostClaim {

@@ -3,7 +3,8 @@
 import { basename, dirname, resolve } from 'node:path'
 import { type DiskResult, type Files, listNames } from './files.js'
 import type { Mistake } from './mistake.js'
-import { listAt, shown } from './value.js'
+import { shown } from './printable.js'
+import { listAt } from './value.js'
 
 /** The files that an `include` list means, and where to look for new ones. */
 export interface Included {

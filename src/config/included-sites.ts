@@ -6,8 +6,9 @@ import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
 import { locate, type Mistake } from './mistake.js'
 import type { Parse, ParseResult, Source } from './parse.js'
+import { printable, shown } from './printable.js'
 import { type ReadSite, readClaims, readSite } from './site.js'
-import { isMap, listAt, printable, shown } from './value.js'
+import { isMap, listAt } from './value.js'
 
 /** An included file, and what it is read with. */
 export interface IncludedFile {

@@ -2,6 +2,7 @@
 // so that none of them needs to know YAML.
 
 import type { ConfigError, Place } from './config-error.js'
+import { printable } from './printable.js'
 
 /** The way from the root of a file to a value: keys and indexes. */
 export type Path = readonly (string | number)[]
@@ -22,10 +23,11 @@ export interface Locator {
   place(path: Path, aim: Aim): Place
 }
 
-/** The mistake with its place. */
+/** The mistake with its place; what it quotes of the file is made printable. */
 export function locate(mistake: Mistake, locator: Locator): ConfigError {
-  const { message, hint } = mistake
-  return { ...locator.place(mistake.path, mistake.aim), message, ...(hint !== undefined && { hint }) }
+  const place = locator.place(mistake.path, mistake.aim)
+  const message = printable(mistake.message)
+  return mistake.hint === undefined ? { ...place, message } : { ...place, message, hint: printable(mistake.hint) }
 }
 
 /** Mistakes found in a part of a file, as mistakes of the whole. */

@@ -3,7 +3,7 @@
 
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
 import type { Mistake, Path } from './mistake.js'
-import { shown } from './value.js'
+import { shown } from './printable.js'
 
 /** A document as plain values: maps have no prototype, mistaken parts are undefined. */
 export interface NodeValue {

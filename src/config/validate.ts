@@ -4,8 +4,9 @@
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.js'
 import type { Mistake, Path } from './mistake.js'
+import { shown } from './printable.js'
 import { branchOf, expectation, keysOf, nodeAt, type SchemaNode, takes, toSchemaNode } from './schema-node.js'
-import { isMap, shown, valueAt } from './value.js'
+import { isMap, valueAt } from './value.js'
 
 /** What the schema makes of a value; undefined with mistakes. */
 export interface Validated<Output> {

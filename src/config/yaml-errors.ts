@@ -2,7 +2,7 @@
 // hint. Used by parse.ts alone.
 
 import type { YAMLParseError, YAMLWarning } from 'yaml'
-import { printable, shown } from './value.js'
+import { printable, shown } from './printable.js'
 
 /** A mistake at an offset of the text. */
 export interface TextError {

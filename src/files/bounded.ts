@@ -1,7 +1,8 @@
 // Runs work over many items with a bound on how much is under way, so that ten thousand files do not fill the thread
 // pool's queue in front of everything else. Used in this folder.
 
-/** Calls `work` for every item, at most `atOnce` at a time; resolves when all are done, rejects with the first error. */
+/** Calls `work` for every item, at most `atOnce` at a time; resolves when all are done, rejects with the first
+ *  error. */
 export async function forEachBounded<Item>(
   items: readonly Item[],
   atOnce: number,

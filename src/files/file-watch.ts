@@ -60,8 +60,8 @@ export class FileWatch {
 
   /**
    * Watches exactly these from now on. The version is what the caller has read and uses, so that a change between
-   * its reading and this call is not missed; undefined takes what the next look finds. A directory counts as changed when the
-   * names in it do.
+   * its reading and this call is not missed; undefined takes what the next look finds. A directory counts as changed
+   * when the names in it do.
    */
   setFiles(files: ReadonlyMap<string, FileVersion | undefined>): void {
     const before = this.#files
@@ -74,7 +74,7 @@ export class FileWatch {
     this.#hurry()
   }
 
-  /** Looks at once, without waiting for writers to finish, and returns what has changed instead of calling `onChange`. */
+  /** Looks without waiting for writers to finish, and returns what has changed instead of calling `onChange`. */
   checkNow(): Promise<ReadonlySet<string>> {
     return this.#inTurn(async () => {
       await this.#look()

@@ -8,10 +8,11 @@ import { Failure } from '../wire/failure.js'
 import { HeaderBlock } from '../wire/header-block.js'
 import { Armour } from './armour.js'
 import { WindowPool } from './flow-control.js'
-import { ErrorCode, preface, Setting, windowBytesMax } from './frames.js'
+import { ErrorCode, preface, windowBytesMax } from './frames.js'
 import { Inbox } from './inbox.js'
-import type { Http2Limits } from './limits.js'
+import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
+import { report } from './refusals.js'
 import type { Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
@@ -24,6 +25,8 @@ export interface Http2ConnectionOptions {
   readonly service: RequestService
   limits(): WireLimits & Http2Limits
   timeouts(): WireTimeouts
+  /** The clock, for tests that let minutes pass. */
+  readonly nowMs?: () => number
 }
 
 const gone = new Failure('client_gone', 'the client closed the connection')
@@ -38,11 +41,12 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly streams = new StreamTable()
   readonly armour: Armour
   readonly pool: WindowPool
-  eventMs = nowMs()
+  eventMs: number
   deadlineMs = noDeadline
   requests = 0
   readonly #options: Http2ConnectionOptions
   readonly #socket: Socket
+  readonly #nowMs: () => number
   readonly #inbox: Inbox
   #prefaceBytes = 0
   #progress = -1
@@ -57,6 +61,8 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#socket = options.socket
     this.connection = options.connection
     this.service = options.service
+    this.#nowMs = options.nowMs ?? nowMs
+    this.eventMs = this.#nowMs()
     const { limits } = this
     const { headersMs, idleMs } = options.timeouts()
     this.armour = new Armour(limits, this.eventMs)
@@ -77,7 +83,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   tick(): number {
-    this.eventMs = nowMs()
+    this.eventMs = this.#nowMs()
     return this.eventMs
   }
 
@@ -101,16 +107,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   refuse(stream: Http2Stream, failure: Failure): void {
-    const { method, target, authority } = stream.request
-    this.service.refused({
-      connection: this.connection,
-      protocol: 'h2',
-      status: failure.status,
-      failure,
-      method,
-      target,
-      host: authority ?? null,
-    })
+    report(this, failure, failure.status, stream.request)
     stream.respond({ status: failure.status, reason: '', headers: emptyHead }, undefined)
   }
 
@@ -131,10 +128,13 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   fail(code: number, failure: Failure): void {
     if (this.#isEnding) return
     this.#close(code, failure)
-    const unread = { method: null, target: null, host: null, status: null }
-    this.service.refused({ connection: this.connection, protocol: 'h2', failure, ...unread })
+    report(this, failure, null, {})
     // Whoever floods is not listened to any longer; anybody else gets the time to read what was wrong.
     if (failure.code === 'flood') this.#socket.destroySoon()
+  }
+
+  blocked(): void {
+    if (!this.#isEnding) this.#rearm()
   }
 
   pinged(): void {
@@ -167,6 +167,11 @@ export class Http2Connection implements ServedConnection, Session, Timed {
       this.#socket.destroy()
       return
     }
+    if (this.#unblockDueMs <= now) {
+      this.#breakStreams(new Failure('client_stalled', 'the client stopped reading'))
+      this.#socket.destroy()
+      return
+    }
     if (this.#goodbyeDueMs <= now) this.#announceLast()
     if (this.#headDueMs <= now) {
       this.fail(ErrorCode.enhanceYourCalm, new Failure('request_timeout', 'the head did not arrive in time'))
@@ -193,7 +198,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   #receive(chunk: Buffer): void {
     if (this.#isEnding) return
-    this.eventMs = nowMs()
+    this.tick()
     const at = this.#prefaceBytes < preface.length ? this.#readPreface(chunk) : 0
     if (at >= 0 && at < chunk.length) this.#inbox.reader.push(chunk, at)
     if (!this.#isEnding) this.#watchHead()
@@ -224,17 +229,17 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   #rearm(): void {
     const quietDueMs = this.streams.size === 0 ? this.#idleDueMs : this.#stallDueMs
-    this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs)
+    this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs, this.#unblockDueMs)
+  }
+
+  /** When the socket will have taken nothing for too long. */
+  get #unblockDueMs(): number {
+    const { blockedSinceMs } = this.outbox
+    return blockedSinceMs === undefined ? noDeadline : blockedSinceMs + this.#options.timeouts().bodyIdleMs
   }
 
   #resetStalled(now: number): void {
     const { bodyIdleMs } = this.#options.timeouts()
-    const { blockedSinceMs } = this.outbox
-    if (blockedSinceMs !== undefined && blockedSinceMs + bodyIdleMs <= now) {
-      this.#breakStreams(new Failure('client_stalled', 'the client stopped reading'))
-      this.#socket.destroy()
-      return
-    }
     this.#stallDueMs = now + bodyIdleMs
     for (const stream of this.streams.all()) {
       const dueMs = stream.stallsAtMs(bodyIdleMs)
@@ -284,17 +289,4 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#breakStreams(gone)
     this.outbox.close()
   }
-}
-
-function announcedSettings(limits: WireLimits & Http2Limits): readonly number[] {
-  return [
-    Setting.maxConcurrentStreams,
-    limits.concurrentStreams,
-    Setting.initialWindowSize,
-    limits.streamWindowBytes,
-    Setting.maxHeaderListSize,
-    limits.headerBytes,
-    Setting.noRfc7540Priorities,
-    1,
-  ]
 }

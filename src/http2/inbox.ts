@@ -8,6 +8,7 @@ import { ReceiveWindow } from './flow-control.js'
 import { type FrameConsumer, FrameReader } from './frame-reader.js'
 import { ErrorCode, Flag, FrameType, initialWindowBytes, readUint31 } from './frames.js'
 import { HpackDecoder } from './hpack-decoder.js'
+import { report } from './refusals.js'
 import { RequestBody } from './request-body.js'
 import { bodyBytesOf, expectsContinue, faultOf, framesPerTurnOf, refusalOf } from './request-head.js'
 import { SectionAssembler } from './section-assembler.js'
@@ -259,16 +260,8 @@ export class Inbox implements FrameConsumer {
   }
 
   #refuseMalformed(streamId: number, failure: Failure): void {
-    const session = this.#session
-    session.service.refused({
-      connection: session.connection,
-      protocol: 'h2',
-      status: null,
-      failure,
-      method: section.method ?? null,
-      target: section.path ?? null,
-      host: section.authority ?? null,
-    })
+    const { method, path: target, authority } = section
+    report(this.#session, failure, null, { method, target, authority })
     this.#fault(streamId, ErrorCode.protocolError, failure)
   }
 

@@ -164,37 +164,37 @@ export class Outbox implements Flushable {
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
   }
 
+  /** Frame by frame, from the first in the queue; who has had its turn goes to the end. */
   #writeBodies(): void {
     let roomBytes = flushBytes
     while (roomBytes > 0) {
       const stream = this.#firstReady
       if (stream === undefined) return
+      if (this.#hasTurn(stream)) roomBytes -= this.#writeFrame(stream, roomBytes)
+      const hasTurn = this.#hasTurn(stream)
+      if (hasTurn && --stream.framesLeft > 0) continue
+      stream.framesLeft = stream.framesPerTurn
       this.#firstReady = stream.nextReady
       if (this.#firstReady === undefined) this.#lastReady = undefined
       stream.nextReady = undefined
       stream.isReady = false
-      if (!this.#hasTurn(stream)) continue
-      roomBytes -= this.#writeTurn(stream, Math.min(roomBytes, stream.framesPerTurn * frameBytesMax))
-      this.ready(stream)
+      if (hasTurn) this.ready(stream)
     }
   }
 
-  /** Writes a stream's turn; returns the bytes of its body. */
-  #writeTurn(stream: Http2Stream, turnBytes: number): number {
-    const writer = this.writer
-    let written = 0
-    for (;;) {
-      const windowBytes = Math.min(stream.sendWindowBytes, this.windowBytes)
-      const bytes = Math.max(0, Math.min(turnBytes - written, stream.queuedBytes, windowBytes, frameBytesMax))
-      const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
-      if (bytes === 0 && !isEnd) return written
-      if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
-      written += bytes
-      if (!isEnd) continue
-      if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
-      this.ended(stream)
-      return written
-    }
+  /** Writes a stream's next frame, or its end; returns the bytes of its body. */
+  #writeFrame(stream: Http2Stream, roomBytes: number): number {
+    const { writer } = this
+    const bytes =
+      stream.queuedBytes === 0
+        ? 0
+        : Math.min(roomBytes, frameBytesMax, stream.queuedBytes, stream.sendWindowBytes, this.windowBytes)
+    const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
+    if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+    if (!isEnd) return bytes
+    if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
+    this.ended(stream)
+    return bytes
   }
 
   #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {
@@ -216,21 +216,17 @@ export class Outbox implements Flushable {
     this.#frameSection(writer, headAt, stream.id, Flag.endStream)
   }
 
-  /** Puts the frame head before a section that was written behind room for it; a long one continues in CONTINUATION. */
+  /** Puts the frame head before a section that was written behind room for it. */
   #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const frameStart = writer.at - (writer.length - headAt)
     const sectionBytes = writer.length - headAt - frameHeadBytes
-    const firstBytes = Math.min(sectionBytes, frameBytesMax)
-    const rest = Buffer.from(writer.bytes.subarray(frameStart + frameHeadBytes + firstBytes, writer.at))
-    writer.at = frameStart
-    writer.frameHead(firstBytes, FrameType.headers, endFlag | (rest.length === 0 ? Flag.endHeaders : 0), streamId)
-    writer.at += firstBytes
-    for (let at = 0; at < rest.length; at += frameBytesMax) {
-      const end = Math.min(rest.length, at + frameBytesMax)
-      writer.reserve(frameHeadBytes + end - at)
-      writer.frameHead(end - at, FrameType.continuation, end === rest.length ? Flag.endHeaders : 0, streamId)
-      writer.copy(rest, at, end)
+    const end = writer.at
+    writer.at -= sectionBytes + frameHeadBytes
+    if (sectionBytes > frameBytesMax) {
+      continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
+      return
     }
+    writer.frameHead(sectionBytes, FrameType.headers, endFlag | Flag.endHeaders, streamId)
+    writer.at = end
   }
 
   #send(): void {
@@ -241,6 +237,7 @@ export class Outbox implements Flushable {
     writer.release()
     if (isTaken) return
     this.blockedSinceMs ??= this.#session.eventMs
+    this.#session.blocked()
     if (this.#socket.writableLength > unreadBytesMax) this.#socket.pause()
   }
 
@@ -260,5 +257,17 @@ export class Outbox implements Flushable {
       if (stream.queuedBytes <= boundBytes) stream.resumeSource()
       else this.#paused.push(stream)
     }
+  }
+}
+
+/** Writes a section that is larger than a frame. */
+function continueSection(writer: FrameWriter, section: Buffer, streamId: number, endFlag: number): void {
+  for (let at = 0; at < section.length; at += frameBytesMax) {
+    const end = Math.min(section.length, at + frameBytesMax)
+    const lastFlag = end === section.length ? Flag.endHeaders : 0
+    writer.reserve(frameHeadBytes + end - at)
+    if (at === 0) writer.frameHead(end, FrameType.headers, endFlag | lastFlag, streamId)
+    else writer.frameHead(end - at, FrameType.continuation, lastFlag, streamId)
+    writer.copy(section, at, end)
   }
 }

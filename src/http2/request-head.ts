@@ -52,12 +52,26 @@ export function bodyBytesOf(section: FieldSection): number {
   return bytes
 }
 
+const defaultUrgency = 3
+
 /** Frames for each turn by RFC 9218 urgency: the urgent get more, and nobody starves. */
 export function framesPerTurnOf(section: FieldSection): number {
-  if (!section.has(Field.priority)) return 2
-  const urgency = /(?:^|,)\s*u=([0-7])\s*(?:,|;|$)/.exec(section.block.valueOf(section.block.find(Field.priority)))?.[1]
-  if (urgency === undefined || urgency === '3') return 2
-  return urgency < '3' ? 4 : 1
+  const urgency = section.has(Field.priority) ? urgencyOf(section) : defaultUrgency
+  if (urgency === defaultUrgency) return 2
+  return urgency < defaultUrgency ? 4 : 1
+}
+
+/** Looks for `u=` and a digit only: what is not understood is ignored (RFC 9218 §4). */
+function urgencyOf(section: FieldSection): number {
+  const { block } = section
+  const line = block.find(Field.priority)
+  const end = block.valueEndOf(line)
+  for (let at = block.valueStartOf(line); at + 2 < end; at++) {
+    if (block.bytes[at] !== 0x75 || block.bytes[at + 1] !== 0x3d) continue
+    const urgency = (block.bytes[at + 2] as number) - 0x30
+    return urgency >= 0 && urgency <= 7 ? urgency : defaultUrgency
+  }
+  return defaultUrgency
 }
 
 function pseudoFault(section: FieldSection): string | undefined {

@@ -83,7 +83,7 @@ interface Entry {
   readonly peer: Peer
   readonly id: string
   sni: string | null
-  stage: 'arriving' | 'served' | 'failed' | 'dismissed'
+  stage: 'arriving' | 'served' | 'ended'
   served?: Served
 }
 
@@ -163,10 +163,9 @@ export class Listener {
 
   /** Drains, and resolves when the last connection is closed; what is left after `deadlineMs` is destroyed. */
   async close(deadlineMs: number): Promise<void> {
-    const closed = this.#server.listening || this.#entries.size > 0 ? once(this.#server, 'close') : undefined
     this.drain()
     const deadline = setTimeout(() => this.#destroyAll(), deadlineMs)
-    await closed
+    await Promise.all(Array.from(this.#entries, ({ raw }) => new Promise((resolve) => raw.once('close', resolve))))
     clearTimeout(deadline)
   }
 
@@ -210,8 +209,7 @@ export class Listener {
     this.#arriving.delete(entry)
     this.#leaving.delete(entry)
     this.#counters.open -= 1
-    const hadRequest = entry.served !== undefined && entry.served.requests > 0
-    if (!hadRequest && entry.stage !== 'failed') this.#counters.withoutRequest += 1
+    if (entry.served?.requests === 0) this.#counters.withoutRequest += 1
   }
 
   #awaitHello(entry: Entry): void {
@@ -249,10 +247,10 @@ export class Listener {
     return { id, listener: this.name, ...peer, claimed: null, claimedBy: null, sni, tlsVersion }
   }
 
-  /** Ends an arrival that said something; one that never said a word is not worth one either. */
+  /** Ends an arrival: a failure where it had said something; one that never said a word is not worth a line either. */
   #abandon(entry: Entry, reason: string): void {
     if (entry.stage === 'arriving' && entry.raw.bytesRead > 0) this.#fail(entry, reason)
-    entry.raw.destroy()
+    this.#dismiss(entry)
   }
 
   /** Says why, where the client can understand it, and closes. */
@@ -272,20 +270,21 @@ export class Listener {
 
   #fail(entry: Entry, reason: string): void {
     this.#arriving.delete(entry)
-    entry.stage = 'failed'
+    entry.stage = 'ended'
     this.#counters.handshakesFailed += 1
     this.#options.hooks.onHandshakeFailed({ connection: this.#connection(entry, null), reason })
   }
 
-  /** Closes an arrival for our own reasons, which is no failure of the client's. */
+  /** Closes the socket; an arrival that has not failed is one that asked for nothing. */
   #dismiss(entry: Entry): void {
-    if (entry.stage === 'arriving') entry.stage = 'dismissed'
+    if (entry.stage === 'arriving') this.#counters.withoutRequest += 1
+    if (entry.stage !== 'served') entry.stage = 'ended'
     entry.raw.destroy()
   }
 
   #destroyAll(): void {
     for (const entry of this.#entries) {
-      if (entry.served !== undefined) entry.served.destroy()
+      entry.served?.destroy()
       this.#dismiss(entry)
     }
   }

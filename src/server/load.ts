@@ -4,6 +4,7 @@
 import type { CertificateFiles, Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import { loadConfig } from '../config/load.js'
+import { type Parse, parseYaml } from '../config/parse.js'
 import type { FileVersion } from '../files/file-content.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { Disk } from './disk.js'
@@ -27,6 +28,8 @@ export interface LoadRequest {
   readonly shelf: CertificateShelf
   /** What serves now; undefined at a cold start. */
   readonly previous: Snapshot | undefined
+  /** Parses what has changed and remembers the rest; left out, everything is parsed. */
+  readonly parse?: Parse
   /** Files that are known to have changed. */
   readonly changed: ReadonlySet<string> | 'all'
 }
@@ -36,7 +39,7 @@ const nothing: RefreshOutcome = { accepted: [], pending: [] }
 /** Loads everything that the main file names. */
 export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const disk = new Disk()
-  const loaded = loadConfig(request.mainFile, disk)
+  const loaded = loadConfig(request.mainFile, disk, request.parse ?? parseYaml)
   const { config } = loaded
   if (config === undefined) {
     const versions = new Map([...request.shelf.versions(), ...disk.versions])

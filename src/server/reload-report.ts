@@ -1,5 +1,7 @@
 // What the log says of certificates and of sites that do not serve as configured. Used by the reload.
+import type { VhostConfig } from '../config/config.js'
 import type { Log } from '../telemetry/log.js'
+import { coverageWarnings } from '../tls/name-coverage.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import type { LoadOutcome } from './load.js'
 import type { DegradedSite } from './sites.js'
@@ -14,8 +16,9 @@ export function reportCertificates(log: Log, { certificates }: LoadOutcome, snap
     const notAfter = new Date(certificate.notAfterMs).toISOString()
     const facts = { ...nameOf(pair, snapshot), notAfter, serial, fingerprint256 }
     log.info('certificate_loaded', 'a certificate is in service', facts)
-    for (const warning of warnings)
-      log.warn('certificate_defect', warning.message, { ...nameOf(pair, snapshot), ...warning })
+    const defects = [...warnings, ...coverageWarnings(certificate, hostsOf(pair, snapshot))]
+    for (const defect of defects)
+      log.warn('certificate_defect', defect.message, { ...nameOf(pair, snapshot), ...defect })
   }
   for (const pair of certificates.pending) {
     const [defect] = pair.pending?.defects ?? []
@@ -43,10 +46,17 @@ const messages: Record<DegradedSite['serves'], string> = {
   closed: 'the site has mistakes and is closed',
 }
 
-function nameOf({ files }: ShelvedPair, snapshot: Snapshot | undefined): { certificate: string; vhosts: string[] } {
-  const sites = snapshot?.sites ?? []
-  const users = sites.filter(({ vhost }) =>
-    vhost.certificates.some(({ cert, key }) => cert === files.cert && key === files.key),
+function nameOf(pair: ShelvedPair, snapshot: Snapshot | undefined): { certificate: string; vhosts: string[] } {
+  return { certificate: pair.files.cert, vhosts: usersOf(pair, snapshot).map(({ id }) => id) }
+}
+
+function hostsOf(pair: ShelvedPair, snapshot: Snapshot | undefined): string[] {
+  return usersOf(pair, snapshot).flatMap(({ hosts }) => hosts)
+}
+
+function usersOf({ files }: ShelvedPair, snapshot: Snapshot | undefined): VhostConfig[] {
+  const sites = snapshot?.sites.map(({ vhost }) => vhost) ?? []
+  return sites.filter(({ certificates }) =>
+    certificates.some(({ cert, key }) => cert === files.cert && key === files.key),
   )
-  return { certificate: files.cert, vhosts: users.map(({ vhost }) => vhost.id) }
 }

@@ -1,6 +1,7 @@
 // From a change on disk to a snapshot that serves, one load at a time; says in the log what came of it.
 // Owned by the server; a load that fails leaves everything as it is.
 import type { ConfigError } from '../config/config-error.js'
+import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
 import { retryDelayMs } from '../tls/certificate-source.js'
@@ -23,6 +24,7 @@ export interface ReloadOptions {
 export class Reload {
   readonly #options: ReloadOptions
   readonly #shelf = new CertificateShelf()
+  readonly #parse = createRememberingParser()
   #watch: FileWatch | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #retryTimer: NodeJS.Timeout | undefined
@@ -59,7 +61,8 @@ export class Reload {
   async #load(changed: ReadonlySet<string> | 'all'): Promise<readonly ConfigError[]> {
     const startedMs = performance.now()
     const previous = this.#options.current()
-    const outcome = await load({ mainFile: this.#options.mainFile, shelf: this.#shelf, previous, changed })
+    const { mainFile } = this.#options
+    const outcome = await load({ mainFile, shelf: this.#shelf, parse: this.#parse, previous, changed })
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
     reportCertificates(this.#options.log(), outcome, outcome.snapshot ?? previous)
     if (errors.length > 0) this.#reportRejected(errors, previous)

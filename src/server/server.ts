@@ -118,7 +118,7 @@ export class Server {
       name,
       host: bind.host,
       port: bind.port,
-      settings: () => this.#settingsOf(current()),
+      settings: () => this.#settingsOf(key, current()),
       hooks: connectionHooks({
         plan: current,
         log: () => this.#log.current,
@@ -139,9 +139,11 @@ export class Server {
     }
   }
 
-  #settingsOf({ config, limits, timeouts }: ListenerPlan): ListenerSettings {
+  /** The bound on connections is for all listeners together. */
+  #settingsOf(key: string, { config, limits, timeouts }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections }
+    const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections - elsewhere }
   }
 
   #reportListening(key: string): void {

@@ -52,7 +52,7 @@ function firstChild(der: Buffer): Buffer {
   return children(der)[0]?.content ?? Buffer.alloc(0)
 }
 
-/** The elements that stand side by side in `der`. OpenSSL has parsed it before, so lengths fit; subarray clips anyway. */
+/** The elements that stand side by side in `der`. OpenSSL has parsed it before, so lengths fit; subarray clips. */
 function children(der: Buffer): Element[] {
   const found: Element[] = []
   let offset = 0

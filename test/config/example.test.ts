@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
-import { reference } from '../../src/config/reference.js'
+import { reference } from '../support/config-reference.js'
 import { directory, onlyFile } from './case.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -55,7 +55,7 @@ describe('the example configuration', () => {
   })
 
   test('shows the defaults: with the comments taken off its settings nothing changes', () => {
-    const settings = /^# (?=(?:include|via|reload|timeouts|limits|log):| {2}\w)/gm
+    const settings = /^# (?=(?:include|via|reload|timeouts|limits|log):| {2,4}\w)/gm
     const uncommented = text.replace(settings, '')
     assert.notEqual(uncommented, text)
     const [shown, unset] = [uncommented, text].map((each) => loadConfig(`${directory}/hostward.yaml`, onlyFile(each)))
@@ -64,6 +64,7 @@ describe('the example configuration', () => {
       listeners: [],
       vhosts: [],
       fallbackCertificate: null,
+      log: { ...loaded?.config?.log, place: null },
     })
     assert.deepEqual(shown?.errors, [])
     assert.deepEqual(placeless(shown), placeless(unset))

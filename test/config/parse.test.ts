@@ -96,7 +96,7 @@ describe('whatever stands in the file', () => {
   test('any text is a configuration or a list of mistakes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => void loadConfig(file, onlyFile(text))),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 
@@ -145,7 +145,7 @@ describe('whatever stands in the file', () => {
     const heap = fc.array(words, { maxLength: 40 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(heap, (text) => assertTold(text)),
-      { numRuns: 3000 },
+      { numRuns: 500 },
     )
   })
 
@@ -172,7 +172,7 @@ describe('whatever stands in the file', () => {
       fc.property(positions, fc.nat(12), pieces, (start, length, piece) => {
         assertTold(sound.slice(0, start) + piece + sound.slice(start + length))
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 
@@ -187,7 +187,7 @@ describe('whatever stands in the file', () => {
     }))
     fc.assert(
       fc.property(fc.dictionary(keys(), tree.value, { maxKeys: 5 }), (value) => assertTold(JSON.stringify(value))),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 })

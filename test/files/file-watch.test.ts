@@ -1,3 +1,4 @@
+// Changes on disk as editors and certificate tools make them, on real directories.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

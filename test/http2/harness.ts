@@ -43,6 +43,8 @@ export class TestServer {
   /** How exchanges ended: `sent`, or the code of the failure. */
   readonly ends: string[] = []
   readonly connections: Http2Connection[] = []
+  /** Time that passed beyond what the clock says. */
+  elapsedMs = 0
   readonly #server: Server
   readonly #clients: RawClient[] = []
 
@@ -54,6 +56,7 @@ export class TestServer {
         connection,
         limits: () => ({ ...wireLimits, ...defaultHttp2Limits, ...limits }),
         timeouts: () => ({ ...wireTimeouts, ...timeouts }),
+        nowMs: () => performance.now() + this.elapsedMs,
         service: {
           handle: (downstream) => this.#handle(downstream, handler),
           refused: (refusal) => this.refusals.push(refusal),
@@ -168,7 +171,10 @@ export class ChunkSource implements BodySource {
   resume(): void {
     while (this.aborted === undefined) {
       const next = this.#chunks.next()
-      if (next.done) return this.#sink?.end(this.trailers)
+      if (next.done) {
+        this.#sink?.end(this.trailers)
+        return
+      }
       this.given++
       if (this.#sink?.write(next.value) === false) return
     }

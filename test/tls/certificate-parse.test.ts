@@ -1,3 +1,4 @@
+// What is accepted as a pair of certificate and key, what is refused, and what is warned of.
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, test } from 'node:test'

@@ -1,3 +1,4 @@
+// Reading pairs from disk while they are being renewed.
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -96,7 +97,7 @@ test('a key that may not be read is told as such', {
   assert.equal(pendingText(await readPair(files)), 'unreadable key_unreadable closed')
 })
 
-test('a renewal in two steps keeps the old pair in between, whichever half comes first, and again the next time', async () => {
+test('a renewal in two steps keeps the old pair in between, whichever half comes first, each time', async () => {
   const directory = folder()
   const files = writePair(directory, 'site', await made())
   let served = await accepted(files)

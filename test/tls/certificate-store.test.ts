@@ -1,3 +1,4 @@
+// Which certificate which client gets, by rule and in real handshakes.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Certificate } from '../../src/tls/certificate.js'
@@ -101,7 +102,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     assert.equal(await meet(both), ec.fingerprint256)
   })
 
-  test(`a ${version} client that supports no key of the site is refused, not given another site's certificate`, async () => {
+  test(`a ${version} client that supports no key of the site is refused, not given another site's`, async () => {
     const chosen = storeOf([ec], rsa).choose({ serverName, ...rsaOnly })
     assert.equal(chosen, ec)
     await assert.rejects(probe(chosen, { version, sigalgs: algorithms.rsaOnly }))

@@ -1,3 +1,4 @@
+// What a certificate serves in real handshakes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'

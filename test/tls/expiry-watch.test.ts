@@ -1,3 +1,4 @@
+// Lives of certificates, told in reports; time passes at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExpiryReport, WatchedCertificate } from '../../src/tls/expiry-watch.js'

@@ -1,3 +1,4 @@
+// Thresholds by lifetime, each a moment before and at it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { daysLeft, expiryState } from '../../src/tls/expiry.js'

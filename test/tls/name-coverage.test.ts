@@ -1,3 +1,4 @@
+// Hosts that a certificate does not name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coverageWarnings } from '../../src/tls/name-coverage.js'

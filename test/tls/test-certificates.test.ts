@@ -1,3 +1,4 @@
+// The certificates that the other tests are made of.
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,7 +1,7 @@
 // The reference of the configuration as rows, read off the JSON Schema. Used by the README's table and its test.
 
-import { mainSchema } from './schema.js'
-import { type SchemaNode, toSchemaNode } from './schema-node.js'
+import { mainSchema } from '../../src/config/schema.js'
+import { type SchemaNode, toSchemaNode } from '../../src/config/schema-node.js'
 
 /** One key of the configuration: `vhosts[].respond.status`, what it takes, its default as written in YAML, its meaning. */
 export interface ReferenceRow {

@@ -148,20 +148,29 @@ exit 1
   )
 })
 
-test('what is no host name is 400, with the spelling that clients would send', async (context) => {
-  const workspace = await sites(context, withFallback)
-  assert.equal(
-    await workspace.transcript('why', '--listener', 'plain', '--host', 'bücher.example'),
-    `Host (not a host name), SNI (none): no site answers
+const noNames: readonly (readonly [string, string])[] = [
+  ['bücher.example', 'clients send it as "xn--bcher-kva.example"'],
+  ['::1', 'clients send it as "[::1]"'],
+  ['*.a.example', 'a request names one host: write a label in place of the star'],
+  ['https://a.example/', '"https://a.example/" is not a host name: write the name alone, without scheme and path'],
+]
+
+for (const [host, hint] of noNames) {
+  test(`what is no host name, ${host}, is 400, with what to write instead`, async (context) => {
+    const workspace = await sites(context, withFallback)
+    assert.equal(
+      await workspace.transcript('why', '--listener', 'plain', '--host', host),
+      `Host (not a host name), SNI (none): no site answers
 
 listener plain (:8080, plain HTTP)
   site         none: there is no name to look up
   answer       400 bad_authority: no host, two hosts, or something that is not one host name
-  hint         clients send it as "xn--bcher-kva.example"
+  hint         ${hint}
 exit 1
 `,
-  )
-})
+    )
+  })
+}
 
 test('a site that is broken is named with its mistakes', async (context) => {
   const workspace = await sites(context, withFallback.replace('upstream:', 'upstrem:').replace('b.key', 'a.key'))

@@ -13,6 +13,8 @@ import type { Http2Stream } from './stream.js'
 const flushBytes = 4 * frameBytesMax
 /** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
+/** A frame of the response that pays for the frames that answer it. */
+const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
 
 /** The sending half of a connection. */
@@ -128,7 +130,7 @@ export class Outbox implements Flushable {
   /** The socket has room again. */
   drained(): void {
     this.blockedSinceMs = undefined
-    this.#socket.resume()
+    if (this.#socket.isPaused()) this.#socket.resume()
     this.flush()
   }
 
@@ -214,8 +216,9 @@ export class Outbox implements Flushable {
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
     this.#queuedBytes -= bytes
-    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection.
-    this.#session.armour.earnControl(2)
+    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
+    // opened byte by byte earns nothing.
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
   }
 
   #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {

@@ -113,8 +113,13 @@ function hintsFor(
 
 function authorityHint(host: string): string {
   const pattern = normalizeSitePattern(host)
-  if ('value' in pattern) return `clients send it as "${pattern.value}"`
+  if ('value' in pattern) return spellingHint(pattern.value)
   return `${JSON.stringify(host)} ${pattern.mistake}${pattern.hint === undefined ? '' : `: ${pattern.hint}`}`
+}
+
+function spellingHint(pattern: string): string {
+  if (pattern.startsWith('*.')) return 'a request names one host: write a label in place of the star'
+  return `clients send it as "${pattern.includes(':') ? `[${pattern}]` : pattern}"`
 }
 
 function unknownHints(name: string, { config }: ListenerPlan, { sites }: Snapshot): readonly string[] {

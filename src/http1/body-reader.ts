@@ -18,6 +18,8 @@ export interface BodyFeeder {
 /** How the end of a body is found. */
 export type BodyFraming = 'length' | 'chunked' | 'until_close'
 
+const nobody: BodySink = { write: () => true, end: () => undefined, abort: () => undefined }
+
 /** A received body. */
 export class BodyReader implements BodySource, ChunkTarget {
   readonly lengthBytes: number
@@ -52,6 +54,11 @@ export class BodyReader implements BodySource, ChunkTarget {
     if (this.#failure !== undefined) return sink.abort(this.#failure)
     this.#sink = sink
     this.#feeder.onWanted()
+  }
+
+  /** Reads on for nobody. */
+  discard(): void {
+    this.flow(nobody)
   }
 
   resume(): void {

@@ -2,7 +2,6 @@
 // One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
@@ -12,16 +11,13 @@ import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, BodyReader } from './body-reader.js'
 import { EmptyLine } from './empty-line.js'
 import { chunked, framingOf, unframed } from './framing.js'
-import { HeadBuffer } from './head-buffer.js'
+import { HeadIntake } from './head-intake.js'
 import { closeLingering } from './lingering-close.js'
 import { countWaiting } from './pipeline.js'
-import { refusalBytes } from './refusal.js'
-import { headBytesMax, RequestHead } from './request-head.js'
+import { refusalBytes, refusalOf } from './refusal.js'
+import { RequestHead } from './request-head.js'
 import { objectionTo, wantsClose } from './request-rules.js'
 import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
-
-/** A request body that nobody wants is read and thrown away up to this many bytes, so that the connection stays usable. */
-const drainedBytesMax = 64 * 1024
 
 const head = new RequestHead()
 
@@ -41,12 +37,12 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   readonly connection: Connection
   readonly writer: SocketWriter
   readonly #socket: Socket
+  readonly #intake = new HeadIntake(head)
   readonly #service: RequestService
   readonly #limits: () => WireLimits
   readonly #timeouts: () => WireTimeouts
   #exchange: ServerExchange | undefined
   readonly #emptyLine = new EmptyLine()
-  #headBuffer: HeadBuffer | undefined
   #stash: Buffer | undefined
   #isConsuming = false
   #isDraining = false
@@ -72,7 +68,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   drain(): void {
     this.#isDraining = true
-    if (this.#exchange === undefined && this.#headBuffer === undefined) this.#close()
+    if (this.#exchange === undefined && !this.#intake.isPartial) this.#close()
   }
 
   destroy(): void {
@@ -82,7 +78,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   onDeadline(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return this.#headBuffer === undefined ? this.#close() : this.#onHeadTimeout()
+    if (exchange === undefined) return !this.#intake.isPartial ? this.#close() : this.#onHeadTimeout()
     if (exchange.isEnded) return this.#close()
     if (exchange.isAnswered)
       return exchange.onConnectionLost(new Failure('client_stalled', 'the client stopped reading'))
@@ -91,7 +87,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   decideClose(close: 'demanded' | 'if_needed'): boolean {
     const isOld = this.#exchange?.protocol === 'http/1.0'
-    if (close === 'demanded' || this.#isDraining || isOld || !this.#canDrainBody()) this.#isLastRequest = true
+    if (close === 'demanded' || this.#isDraining || isOld || this.#exchange?.isBodyTooLong === true)
+      this.#isLastRequest = true
     return this.#isLastRequest
   }
 
@@ -130,7 +127,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   onUnwanted(): void {
-    if (this.#exchange?.isAnswered === true && !this.#canDrainBody()) this.#isLastRequest = true
+    if (this.#exchange?.isAnswered === true && this.#exchange.isBodyTooLong) this.#isLastRequest = true
     this.#discardBody()
   }
 
@@ -175,29 +172,15 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #takeHead(bytes: Buffer, from: number): number {
-    if (this.#headBuffer !== undefined) return this.#takeLateHead(this.#headBuffer, bytes, from)
-    const start = this.#emptyLine.skip(bytes, from)
+    const start = this.#intake.isPartial ? from : this.#emptyLine.skip(bytes, from)
     if (start === -1) return this.#refuse(new Failure('bad_request', 'a CR before the request line'), bytes.length)
     if (start === bytes.length) return start
-    const end = head.parse(bytes, start, this.#limits())
+    const wasPartial = this.#intake.isPartial
+    const end = this.#intake.take(bytes, start, this.#limits())
     if (end > 0) return this.#startRequest(bytes, end)
     if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
-    this.#headBuffer = new HeadBuffer()
-    this.#headBuffer.append(bytes.subarray(start))
-    this.#waitFor(this.#timeouts().headersMs)
+    if (!wasPartial) this.#waitFor(this.#timeouts().headersMs)
     return bytes.length
-  }
-
-  #takeLateHead(buffer: HeadBuffer, bytes: Buffer, from: number): number {
-    const before = buffer.length
-    buffer.append(bytes.subarray(from))
-    const limits = this.#limits()
-    if (!buffer.isWorthParsing() && buffer.length <= headBytesMax(limits)) return bytes.length
-    const end = head.parse(buffer.bytes, 0, limits)
-    if (end === 0) return bytes.length
-    if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
-    this.#headBuffer = undefined
-    return this.#startRequest(bytes, from + end - before)
   }
 
   #startRequest(bytes: Buffer, end: number): number {
@@ -209,16 +192,17 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#emptyLine.reset()
     this.#isLastRequest = wantsClose(head)
     if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
-    const body =
-      framing === unframed || framing === 0
-        ? undefined
-        : new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
+    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(framing, limits)
     const expectsContinue = body !== undefined && head.minorVersion === 1 && head.headers.find(Field.expect) !== -1
     this.#exchange = new ServerExchange(this, head, { body, expectsContinue })
     this.deadlineMs = noDeadline
     if (body !== undefined) this.#waitForBody()
     this.#service.handle(this.#exchange)
     return end
+  }
+
+  #bodyOf(framing: number, limits: WireLimits): BodyReader {
+    return new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
   }
 
   /** More requests than the limit are not answered: this one is the last of its connection. */
@@ -250,18 +234,10 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     else if (exchange.isAnswered) exchange.onConnectionLost(failure)
   }
 
-  #canDrainBody(): boolean {
-    const exchange = this.#exchange
-    const body = exchange?.body
-    if (body === undefined || body.isComplete) return true
-    if (exchange?.expectsContinue === true || body.lengthBytes === unknownLength) return false
-    return body.lengthBytes - body.receivedBytes <= drainedBytesMax
-  }
-
   #discardBody(): void {
     const body = this.#exchange?.body
     if (body === undefined || this.#isClosing) return
-    if (!body.isWanted) body.flow({ write: () => true, end: () => undefined, abort: () => undefined })
+    if (!body.isWanted) body.discard()
     else if (!this.#isConsuming) this.#consumeStash()
   }
 
@@ -290,18 +266,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #report(failure: Failure, status: number | null): void {
-    const isHeadKnown = head.target !== '' && this.#headBuffer === undefined
-    const method = isHeadKnown ? head.method : null
-    const target = isHeadKnown ? head.target : null
-    this.#service.refused({
-      connection: this.connection,
-      protocol: 'http/1.1',
-      status,
-      failure,
-      method,
-      target,
-      host: null,
-    })
+    const known = this.#intake.isPartial ? undefined : head
+    this.#service.refused(refusalOf({ connection: this.connection, head: known, failure, status }))
   }
 
   #onDrain(): void {

@@ -18,6 +18,9 @@ import type { RequestHead } from './request-head.js'
 /** Bytes of framing and of lines of our own that a head may add. */
 const headOverheadBytes = 512
 
+/** A request body that nobody wants is read and thrown away up to this many bytes, so that the connection stays usable. */
+const drainedBytesMax = 64 * 1024
+
 const out = new ByteWriter()
 const nobody: ExchangeObserver = { onSent: () => undefined, onBroken: () => undefined }
 
@@ -79,6 +82,14 @@ export class ServerExchange implements Downstream, Request, BodySink {
 
   get bytesReceived(): number {
     return this.body === undefined ? 0 : this.body.receivedBytes
+  }
+
+  /** Whether so much of the body is still to come that the connection ends rather than read it for nobody. */
+  get isBodyTooLong(): boolean {
+    const { body } = this
+    if (body === undefined || body.isComplete) return false
+    if (this.expectsContinue || body.lengthBytes === unknownLength) return true
+    return body.lengthBytes - body.receivedBytes > drainedBytesMax
   }
 
   inform(head: ResponseHead): void {

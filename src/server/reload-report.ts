@@ -29,13 +29,13 @@ export function reportCertificates(log: Log, { certificates }: LoadOutcome, snap
 
 /** Tells of sites that became degraded, changed their mistakes, or serve as configured again. */
 export function reportDegraded(log: Log, snapshot: Snapshot, previous: Snapshot | undefined): void {
-  const told = new Map(previous?.degraded.map((site) => [site.vhost, JSON.stringify(site)]))
+  const told = new Set(previous?.degraded.map((site) => JSON.stringify(site)))
   for (const site of snapshot.degraded) {
-    if (told.get(site.vhost) === JSON.stringify(site)) continue
+    if (told.has(JSON.stringify(site))) continue
     log.error('site_degraded', messages[site.serves], { vhost: site.vhost, serves: site.serves, errors: site.errors })
   }
   const still = new Set(snapshot.degraded.map(({ vhost }) => vhost))
-  for (const vhost of new Set(told.keys())) {
+  for (const vhost of new Set(previous?.degraded.map((site) => site.vhost))) {
     if (!still.has(vhost)) log.info('site_restored', 'the site serves as configured again', { vhost })
   }
 }

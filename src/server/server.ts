@@ -49,10 +49,10 @@ export class Server {
 
   /** Loads the configuration and serves it; the mistakes that forbid that, none where it serves. */
   async start(): Promise<readonly ConfigError[]> {
-    const advice = runtimeAdvice(process.versions.node)
-    if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     const errors = await this.#reload.start()
     if (errors.length > 0) return errors
+    const advice = runtimeAdvice(process.versions.node)
+    if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
     return errors
@@ -100,7 +100,10 @@ export class Server {
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
     const prepared = await this.#listeners.prepare(snapshot.plans)
-    if ('errors' in prepared) return prepared.errors
+    if ('errors' in prepared) {
+      log.abandon()
+      return prepared.errors
+    }
     const previous = this.#snapshot
     this.#snapshot = snapshot
     log.commit()
@@ -154,8 +157,10 @@ export class Server {
   }
 
   #reportConnections(): void {
-    for (const { name, counters } of this.#listeners.all()) {
-      this.#log.current.info('connections', 'connections so far', { listener: name, ...counters })
+    for (const [key, { name, counters }] of this.#listeners.all()) {
+      // A reload may have given the address another name.
+      const listener = this.#snapshot?.plans.get(key)?.config.name ?? name
+      this.#log.current.info('connections', 'connections so far', { listener, ...counters })
     }
   }
 }

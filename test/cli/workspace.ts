@@ -22,6 +22,9 @@ export interface Run {
   readonly stderr: string
 }
 
+/** A started program. */
+export type Program = ChildProcess & { readonly stdout: Readable; readonly stderr: Readable }
+
 /** A directory for one test, removed after it. */
 export class Workspace {
   readonly directory: string
@@ -43,7 +46,7 @@ export class Workspace {
     writePair(join(this.directory, 'certs'), name, await makeCertificate(options))
   }
 
-  start(args: readonly string[]): ChildProcess & { readonly stdout: Readable; readonly stderr: Readable } {
+  start(args: readonly string[]): Program {
     return spawn(process.execPath, [program, ...args], { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] })
   }
 
@@ -60,7 +63,7 @@ export class Workspace {
 }
 
 /** Everything that a started program prints until its end. */
-export async function finished(child: ReturnType<Workspace['start']>): Promise<Run> {
+export async function finished(child: Program): Promise<Run> {
   const [stdout, stderr, [code]] = await within(
     'the program ends',
     Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]),
@@ -69,11 +72,12 @@ export async function finished(child: ReturnType<Workspace['start']>): Promise<R
 }
 
 const dayMs = 86_400_000
+const startedMs = Date.now()
 
-/** A certificate of 90 days that has this many left. */
+/** The dates of a certificate of 90 days that has this many left; the same at every call. */
 export function lasting(days: number): { notBefore: Date; notAfter: Date } {
   // One hour more, so that whole days are still left when the program looks.
-  const notAfterMs = Date.now() + days * dayMs + 3_600_000
+  const notAfterMs = startedMs + days * dayMs + 3_600_000
   return { notBefore: new Date(notAfterMs - 90 * dayMs), notAfter: new Date(notAfterMs) }
 }
 

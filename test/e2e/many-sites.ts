@@ -15,7 +15,7 @@ export interface NeighbourSite {
   readonly vhost: object
 }
 
-const exactCount = 30
+const exactCount = 26
 const wildcardCount = 6
 
 /** Makes the sites. The exact ones lie below the wildcards too, where those must not win. */

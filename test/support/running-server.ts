@@ -1,7 +1,9 @@
 // Hostward in this process, on ports that the system chose, with its log in the workspace.
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import { Server } from '../../src/server/server.js'
 import type { LogFile, LogLine } from './log-file.js'
+import { connectHttp1, type Http1Client } from './wires.js'
 import { Workspace } from './workspace.js'
 
 /** A main file; what a test does not say is quick and on port 0. */
@@ -27,12 +29,24 @@ export class RunningServer {
     this.server = new Server({ mainFile: workspace.path('main.yaml') })
   }
 
+  /** Starts for one test, at whose end everything is closed and removed. */
+  static async startFor(test: TestContext, main: MainFile, workspace = new Workspace()): Promise<RunningServer> {
+    const running = await RunningServer.start(main, workspace)
+    test.after(() => running.close())
+    return running
+  }
+
   /** Starts on `main`, completed by the quick settings, and asserts that it serves. */
   static async start(main: MainFile, workspace = new Workspace()): Promise<RunningServer> {
     const running = new RunningServer(workspace, { ...quickSettings, ...main })
     workspace.write('main.yaml', running.#main)
     assert.deepEqual(await running.server.start(), [])
     return running
+  }
+
+  /** The main file as it is on disk. */
+  get main(): MainFile {
+    return this.#main
   }
 
   get log(): LogFile {
@@ -55,6 +69,11 @@ export class RunningServer {
   /** Writes the main file with these keys changed, and waits until that serves. */
   async reload(keys: MainFile): Promise<LogLine> {
     return await this.log.after(() => this.change(keys), { event: 'config_reloaded' })
+  }
+
+  /** Opens a connection of HTTP/1.1 over TLS, which ends with the server. */
+  connect(servername?: string, listener = 'public'): Promise<Http1Client> {
+    return connectHttp1({ port: this.port(listener), servername })
   }
 
   async close(): Promise<void> {

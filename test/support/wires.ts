@@ -38,10 +38,8 @@ export interface Wire {
 const http1: Wire = { name: 'http/1.1', connect: async (target) => new Http1Client(await openTls(target, 'http/1.1')) }
 const http2: Wire = { name: 'h2', connect: async (target) => new Http2Client(await openTls(target, 'h2')) }
 
-const isHttp2Served = false
-
-/** Every wire that Hostward speaks today. */
-export const wires: readonly Wire[] = isHttp2Served ? [http1, http2] : [http1]
+/** Every wire that Hostward speaks. */
+export const wires: readonly Wire[] = [http1, http2]
 
 /** Opens a TLS connection, and trusts whatever certificate is shown: tests compare it themselves. */
 export async function openTls({ port, servername, tls }: Target, protocol: string): Promise<TLSSocket> {

@@ -42,6 +42,10 @@ export class Workspace {
     return { ...files, fingerprint256: new X509Certificate(pair.cert).fingerprint256 }
   }
 
+  delete(name: string): void {
+    rmSync(this.path(name))
+  }
+
   remove(): void {
     rmSync(this.directory, { recursive: true, force: true })
   }

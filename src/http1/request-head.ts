@@ -20,11 +20,6 @@ const commonMethods = ['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'PATCH
   bytes: Buffer.from(name),
 }))
 
-/** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
-export function headBytesMax(limits: RequestHeadLimits): number {
-  return limits.targetBytes + limits.headerBytes + 64
-}
-
 /** A parsed request head. One serves a whole process: its content is valid until the next `parse`. */
 export class RequestHead {
   method = ''
@@ -37,6 +32,11 @@ export class RequestHead {
   readonly headers = new HeaderBlock()
   /** Why the last `parse` refused. */
   refusal: Failure | undefined
+
+  /** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
+  bytesMax(limits: RequestHeadLimits): number {
+    return limits.targetBytes + limits.headerBytes + 64
+  }
 
   /**
    * Reads the head that starts at `from`. Returns the offset behind it, 0 where bytes are missing, or -1 with `refusal` set.

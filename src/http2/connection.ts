@@ -266,8 +266,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#inbox.reader.stop()
     this.outbox.goaway(this.streams.lastId, code, failure.detail)
     this.#breakStreams(failure)
-    this.outbox.flush()
-    this.outbox.close()
+    this.outbox.finish()
     this.deadlineMs = this.tick() + this.limits.closeMs
     this.#socket.resume()
     this.#socket.end()

@@ -111,6 +111,7 @@ export class HpackEncoder {
     this.#line(out, scratch, 0, name.length, valueStart, valueEnd)
   }
 
+  // Plain parameters here and below: an object for each header would cost as much as the look-up.
   #line(out: FrameWriter, bytes: Buffer, start: number, nameEnd: number, valueStart: number, valueEnd: number): void {
     out.reserve(nameEnd - start + valueEnd - valueStart + 24)
     let nameHash = 0

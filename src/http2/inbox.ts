@@ -266,6 +266,13 @@ export class Inbox implements FrameConsumer {
   }
 
   #refuseStream(streamId: number): void {
+    const { armour, eventMs, isTaking, outbox, streams } = this.#session
+    // Behind a GOAWAY: the client could not know, so it is no fault of its own.
+    if (!isTaking && armour.takesControl(eventMs)) {
+      outbox.rstStream(streamId, ErrorCode.refusedStream)
+      streams.remember(streamId, true)
+      return
+    }
     this.#fault(streamId, ErrorCode.refusedStream, new Failure('flood', 'more streams than announced'))
   }
 

@@ -11,8 +11,10 @@ import type { Http2Stream } from './stream.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
-/** Bytes in the socket's queue above which nothing more is read: a client that does not read may not make us write. */
+/** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
+/** A frame of the response that pays for the frames that answer it. */
+const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
 
 /** The sending half of a connection. */
@@ -31,6 +33,7 @@ export class Outbox implements Flushable {
   #firstReady: Http2Stream | undefined
   #lastReady: Http2Stream | undefined
   #ended: Http2Stream[] = []
+  #spare: Http2Stream[] = []
   #paused: Http2Stream[] = []
 
   constructor(session: Session, socket: Socket) {
@@ -56,7 +59,7 @@ export class Outbox implements Flushable {
     if (this.#isClosed) return
     const writer = this.writer
     writer.reserve(frameHeadBytes)
-    const headAt = writer.length
+    const headAt = writer.at
     writer.at += frameHeadBytes
     this.encoder.encodeResponse(writer, head.status, head.headers)
     this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
@@ -127,7 +130,7 @@ export class Outbox implements Flushable {
   /** The socket has room again. */
   drained(): void {
     this.blockedSinceMs = undefined
-    this.#socket.resume()
+    if (this.#socket.isPaused()) this.#socket.resume()
     this.flush()
   }
 
@@ -135,16 +138,26 @@ export class Outbox implements Flushable {
     this.#isScheduled = false
     if (this.#isClosed) return
     this.#session.tick()
-    if (this.blockedSinceMs === undefined) this.#writeBodies()
+    if (this.blockedSinceMs !== undefined) {
+      // What piles up meanwhile is what the client makes us say; when it is too much, we stop listening.
+      if (this.#writer !== undefined && this.#writer.at > unreadBytesMax) this.#socket.pause()
+      return
+    }
+    this.#writeBodies()
     this.#send()
-    this.#announce()
+    this.#resumeSources()
     if (this.#firstReady !== undefined && this.blockedSinceMs === undefined) this.#schedule()
+  }
+
+  /** Sends what is written, whatever the state of the socket, and nothing after it. */
+  finish(): void {
+    this.#send()
+    this.close()
   }
 
   /** Nothing more is sent. */
   close(): void {
     this.#isClosed = true
-    this.#writer?.take()
     this.#writer?.release()
     this.#writer = undefined
     this.#firstReady = this.#lastReady = undefined
@@ -203,14 +216,15 @@ export class Outbox implements Flushable {
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
     this.#queuedBytes -= bytes
-    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection.
-    this.#session.armour.earnControl(2)
+    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
+    // opened byte by byte earns nothing.
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
   }
 
   #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {
     if (stream.trailers === undefined) return
     writer.reserve(frameHeadBytes)
-    const headAt = writer.length
+    const headAt = writer.at
     writer.at += frameHeadBytes
     this.encoder.encodeTrailers(writer, stream.trailers)
     this.#frameSection(writer, headAt, stream.id, Flag.endStream)
@@ -218,9 +232,9 @@ export class Outbox implements Flushable {
 
   /** Puts the frame head before a section that was written behind room for it. */
   #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const sectionBytes = writer.length - headAt - frameHeadBytes
     const end = writer.at
-    writer.at -= sectionBytes + frameHeadBytes
+    const sectionBytes = end - headAt - frameHeadBytes
+    writer.at = headAt
     if (sectionBytes > frameBytesMax) {
       continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
       return
@@ -229,25 +243,24 @@ export class Outbox implements Flushable {
     writer.at = end
   }
 
+  /** One write for all that the turn brought; then the streams whose last byte was in it hear of it. */
   #send(): void {
     const writer = this.#writer
     if (writer === undefined) return
     this.#writer = undefined
-    const isTaken = writer.length === 0 || this.#socket.write(writer.take())
-    writer.release()
-    if (isTaken) return
-    this.blockedSinceMs ??= this.#session.eventMs
-    this.#session.blocked()
-    if (this.#socket.writableLength > unreadBytesMax) this.#socket.pause()
+    if (!writer.send(this.#socket)) {
+      this.blockedSinceMs ??= this.#session.eventMs
+      this.#session.blocked()
+    }
+    if (this.#ended.length === 0) return
+    const ended = this.#ended
+    this.#ended = this.#spare
+    for (let index = 0; index < ended.length; index++) (ended[index] as Http2Stream).sent()
+    ended.length = 0
+    this.#spare = ended
   }
 
-  /** Tells the streams whose last byte has left, and the sources that have room again. */
-  #announce(): void {
-    if (this.#ended.length > 0) {
-      const ended = this.#ended
-      this.#ended = []
-      for (const stream of ended) stream.sent()
-    }
+  #resumeSources(): void {
     if (this.#paused.length === 0) return
     const paused = this.#paused
     this.#paused = []

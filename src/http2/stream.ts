@@ -133,9 +133,9 @@ export class Http2Stream implements Downstream, BodySink {
 
   write(chunk: Buffer): boolean {
     if (this.isClosed || this.isSourceEnded) return true
-    if (this.#chunks === noChunks) this.#chunks = []
     if (this.queuedBytes === 0) this.movedMs = this.#session.tick()
-    this.#chunks.push(chunk)
+    if (this.#chunks === noChunks) this.#chunks = [chunk]
+    else this.#chunks.push(chunk)
     this.queuedBytes += chunk.length
     this.#session.outbox.queued(this, chunk.length)
     if (this.#expectedBytes !== unknownLength && this.bytesSent + this.queuedBytes > this.#expectedBytes) {

@@ -11,7 +11,7 @@ export type Protocol = 'h2' | 'http/1.1'
 /** What decides a handshake. */
 export interface HandshakeOptions {
   readonly context: SecureContext
-  /** In our order of preference; a client that offers others only is refused, one that offers none gets HTTP/1.1. */
+  /** In our order of preference; a client that offers others is refused, one that offers none or HTTP/1.0 gets HTTP/1.1. */
   readonly protocols: readonly Protocol[]
 }
 
@@ -29,7 +29,8 @@ export function shakeHands(raw: Socket, options: HandshakeOptions, settle: (end:
     isServer: true,
     requestCert: false,
     secureContext: options.context,
-    ALPNProtocols: [...options.protocols],
+    // A client of HTTP/1.0 may offer nothing but its own name (RFC 7301 §6); whoever speaks HTTP/1.1 answers it.
+    ALPNProtocols: [...options.protocols, 'http/1.0'],
   })
   // RFC 5246's renegotiation would let a client change what was agreed on under a live connection.
   socket.disableRenegotiation()

@@ -4,7 +4,7 @@
 import type { CertificateFiles, Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import { type LoadedConfig, loadConfig } from '../config/load.js'
-import type { Parse } from '../config/parse.js'
+import { type Parse, parseYaml } from '../config/parse.js'
 import type { FileVersion } from '../files/file-content.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { Disk } from './disk.js'
@@ -33,8 +33,8 @@ export interface LoadRequest {
   readonly shelf: CertificateShelf
   /** What serves now; undefined at a cold start. */
   readonly previous: Snapshot | undefined
-  /** Parses what has changed and remembers the rest. */
-  readonly parse: Parse
+  /** Parses what has changed and remembers the rest; left out, everything is parsed. */
+  readonly parse?: Parse
   /** Files that are known to have changed. */
   readonly changed: ReadonlySet<string> | 'all'
 }
@@ -43,7 +43,7 @@ export interface LoadRequest {
 export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const disk = new Disk()
   const { shelf, previous, changed } = request
-  const loaded = loadConfig(request.mainFile, disk, request.parse)
+  const loaded = loadConfig(request.mainFile, disk, request.parse ?? parseYaml)
   const configured = loaded.config === undefined ? [] : pairsOf(loaded.config)
   // What serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
   const certificates = await shelf.refresh([...pairsInService(previous), ...configured], changed)

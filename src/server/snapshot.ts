@@ -2,7 +2,7 @@
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Answer, Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
-import { defaultHttp2Limits, type Http2Limits } from '../http2/limits.js'
+import type { Http2Limits } from '../http2/limits.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -86,7 +86,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
-    limits: { ...defaultHttp2Limits, ...config.limits },
+    limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
       sites: { get: (name) => sites.get(name)?.certificates },

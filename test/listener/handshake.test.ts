@@ -88,6 +88,13 @@ describe('the protocol', () => {
     assert.match(await ask(await connectTls(rig, both), 'x'), /^http\/1\.1 /)
   })
 
+  it('is HTTP/1.1 for a client that offers HTTP/1.0 alone', async (test) => {
+    const rig = await openRig(test, { sites: sites() })
+    const socket = await connectTls(rig, { servername: 'ec.test', ALPNProtocols: ['http/1.0'] })
+    assert.equal(socket.alpnProtocol, 'http/1.0')
+    assert.match(await ask(socket, 'x'), /^http\/1\.1 /)
+  })
+
   it('is refused where the client wants none of ours', async (test) => {
     const rig = await openRig(test, { sites: sites() })
     const code = await tlsErrorOf(rig, { servername: 'ec.test', ALPNProtocols: ['acme-tls/1'] })

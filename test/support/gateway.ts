@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { RequestHandler } from '../../src/http/handler.js'
-import type { ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
+import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
@@ -33,8 +33,8 @@ export function endpointOf(
 }
 
 /** Forwards to an endpoint. */
-export function forwardTo(port: number): SiteAction {
-  return { kind: 'forward', endpoint: endpointOf(port), via: true }
+export function forwardTo(port: number, timeouts: Parameters<typeof endpointOf>[1] = {}): ForwardAction {
+  return { kind: 'forward', endpoint: endpointOf(port, timeouts), via: true }
 }
 
 /** Answers with a text. */

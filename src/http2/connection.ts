@@ -122,7 +122,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
       return
     }
     this.outbox.rstStream(streamId, code)
-    this.streams.remember(streamId, true)
+    this.streams.remember(streamId, 'reset_here')
   }
 
   fail(code: number, failure: Failure): void {

@@ -24,13 +24,14 @@ class Http1Client implements WireClient {
 
   request(wanted: WireRequest): WireExchange {
     const { host, method = 'GET', target = '/', lines = [], body, trailers = [] } = wanted
+    const isCounted = body === undefined || lines.some(([name]) => name === 'content-length')
     const request = openRequest({
       agent: this.#agent,
       host: '127.0.0.1',
       port: this.#port,
       method,
       path: target,
-      headers: ['host', host, ...lines.flat(), ...(body === undefined ? [] : ['transfer-encoding', 'chunked'])],
+      headers: ['host', host, ...lines.flat(), ...(isCounted ? [] : ['transfer-encoding', 'chunked'])],
     })
     request.on('error', () => undefined)
     send(request, { body, trailers })

@@ -42,9 +42,7 @@ export class RequestHead {
    * Reads the head that starts at `from`. Returns the offset behind it, 0 where bytes are missing, or -1 with `refusal` set.
    */
   parse(bytes: Buffer, from: number, limits: RequestHeadLimits): number {
-    this.method = ''
-    this.target = ''
-    this.refusal = undefined
+    this.#clear()
     const lineEnd = this.#parseLine(bytes, from, limits)
     if (lineEnd <= 0) return lineEnd
     this.headers.reset(bytes)
@@ -112,6 +110,18 @@ export class RequestHead {
     const rest = absolute[2] as string
     this.target = rest.startsWith('/') ? rest : originOf(rest, this.method)
     return true
+  }
+
+  /** Forgets what it held and says why what does not even begin like a request is refused. */
+  refuseStart(detail: string): Failure {
+    this.#clear()
+    return new Failure('bad_request', detail)
+  }
+
+  #clear(): void {
+    this.method = ''
+    this.target = ''
+    this.refusal = undefined
   }
 
   #refuse(code: FailureCode, detail: string): number {

@@ -173,7 +173,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   #takeHead(bytes: Buffer, from: number): number {
     const start = this.#intake.isPartial ? from : this.#emptyLine.skip(bytes, from)
-    if (start === -1) return this.#refuse(new Failure('bad_request', 'a CR before the request line'), bytes.length)
+    if (start === -1) return this.#refuse(head.refuseStart('a CR before the request line'), bytes.length)
     if (start === bytes.length) return start
     const wasPartial = this.#intake.isPartial
     const end = this.#intake.take(bytes, start, this.#limits())

@@ -203,16 +203,17 @@ export class Outbox implements Flushable {
         ? 0
         : Math.min(roomBytes, frameBytesMax, stream.queuedBytes, stream.sendWindowBytes, this.windowBytes)
     const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
-    if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+    const flags = isEnd && stream.trailers === undefined ? Flag.endStream : 0
+    if (bytes > 0 || flags !== 0) this.#writeData(writer, stream, bytes, flags)
     if (!isEnd) return bytes
     if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
     this.ended(stream)
     return bytes
   }
 
-  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {
+  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, flags: number): void {
     writer.reserve(frameHeadBytes + bytes)
-    writer.frameHead(bytes, FrameType.data, isEnd && stream.trailers === undefined ? Flag.endStream : 0, stream.id)
+    writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
     this.#queuedBytes -= bytes

@@ -29,15 +29,27 @@ export class ListenerSet {
     for (const [key, plan] of plans) {
       if (this.#listeners.has(key)) continue
       const listener = this.#make(key, plan)
-      const error = await openError(listener, plan)
+      const error = await openError(listener)
       if (error === undefined) {
         opened.set(key, listener)
         continue
       }
       for (const other of opened.values()) await other.close(0)
-      return { errors: [error] }
+      return { errors: [this.#mistakeOf(error, plan)] }
     }
     return { opened }
+  }
+
+  #mistakeOf(error: ListenError, { config }: ListenerPlan): ConfigError {
+    const hint = this.#ownHint(error, config.bind.port) ?? error.hint
+    return { ...config.place, message: error.message, ...(hint === undefined ? {} : { hint }) }
+  }
+
+  // From one address to all addresses of a port, say: the system does not let both be open, and we close nothing first.
+  #ownHint({ code }: ListenError, port: number): string | undefined {
+    const own = [...this.#listeners.values()].find(({ address }) => address?.port === port)
+    if (own === undefined || code !== 'address_in_use') return undefined
+    return `Hostward itself listens on this port for "${own.name}": take another port, or restart it`
   }
 
   /** Takes what was prepared and lets go of what `plans` no longer has, within `drainMs`. */
@@ -78,13 +90,12 @@ export class ListenerSet {
   }
 }
 
-async function openError(listener: Listener, plan: ListenerPlan): Promise<ConfigError | undefined> {
+async function openError(listener: Listener): Promise<ListenError | undefined> {
   try {
     await listener.open()
     return undefined
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error
-    const hint = error.hint === undefined ? {} : { hint: error.hint }
-    return { ...plan.config.place, message: error.message, ...hint }
+    if (error instanceof ListenError) return error
+    throw error
   }
 }

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '../support/free-port.js'
+import type { LogLine } from '../support/log-file.js'
 import { RunningServer } from '../support/running-server.js'
 import type { Http1Client } from '../support/wires.js'
 import { filesOf, type PairOnDisk, Workspace } from '../support/workspace.js'
@@ -80,6 +82,16 @@ test('a port that is taken keeps the whole new configuration from serving, and n
   assert.equal(running.log.lines({ event: 'listening' }).length, 1)
 })
 
+test('a listener cannot move from one address to all of the same port, and is told so', async (t) => {
+  const port = await freePort()
+  const { running, client } = await start(t, { listeners: [{ name: 'public', bind: `127.0.0.1:${port}` }] })
+  const change = (): void => running.change({ listeners: [{ name: 'public', bind: `:${port}` }] })
+  const line = await running.log.after(change, { event: 'config_rejected' })
+  assert.match(JSON.stringify(line['errors']), /Hostward itself listens on this port/)
+  await serves(client, 'first')
+  await serves(await running.connect('site.example'), 'first')
+})
+
 interface Started {
   readonly running: RunningServer
   readonly workspace: Workspace
@@ -87,10 +99,10 @@ interface Started {
   readonly client: Http1Client
 }
 
-async function start(t: TestContext): Promise<Started> {
+async function start(t: TestContext, keys: LogLine = {}): Promise<Started> {
   const workspace = new Workspace()
   const pair = await workspace.pair('site', { names: ['site.example'] })
-  const running = await RunningServer.startFor(t, { vhosts: [site(pair, 'first')] }, workspace)
+  const running = await RunningServer.startFor(t, { vhosts: [site(pair, 'first')], ...keys }, workspace)
   const client = await running.connect('site.example')
   await serves(client, 'first')
   return { running, workspace, pair, client }

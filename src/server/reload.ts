@@ -68,9 +68,8 @@ export class Reload {
   /** For loads that nobody waits for: a mistake of ours must not end what serves. */
   #inTurnUnheard(work: () => Promise<unknown>): void {
     this.#inTurn(work).catch((error: unknown) => {
-      this.#options
-        .log()
-        .error('reload_failed', 'a mistake of Hostward itself; nothing was changed', { error: String(error) })
+      const { message, stack } = error instanceof Error ? error : new Error(String(error))
+      this.#options.log().error('internal_error', message, { stack })
     })
   }
 

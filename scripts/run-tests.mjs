@@ -14,6 +14,7 @@ const packageOf = {
   curl: 'curl',
   h2load: 'nghttp2-client',
   openssl: 'openssl',
+  chromium: 'chromium',
 }
 
 const [group, filter] = process.argv.slice(2)
@@ -41,12 +42,15 @@ function runTests(files) {
   return spawnSync(process.execPath, [...options, ...files], { stdio: 'inherit' }).status ?? 1
 }
 
+// One by one: a browser that cannot be had costs the others nothing.
 function installMissing() {
-  const missing = missingPrograms()
-  if (missing.length === 0 || process.getuid?.() !== 0 || !isInstalled('apt-get')) return
-  const packages = missing.map((program) => packageOf[program])
-  console.error(`installing ${packages.join(' ')}`)
-  const install = ['install', '--yes', '--no-install-recommends', ...packages]
+  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) return
+  for (const program of missingPrograms()) installPackage(packageOf[program])
+}
+
+function installPackage(name) {
+  console.error(`installing ${name}`)
+  const install = ['install', '--yes', '--no-install-recommends', name]
   if (aptGet(install) === 0) return
   aptGet(['update'])
   aptGet(install)

@@ -12,7 +12,7 @@ import { why } from './why.js'
 const commands: readonly Command[] = [serve, check, certs, why]
 const terminal = openTerminal()
 
-process.on('uncaughtException', (error) => {
+process.setUncaughtExceptionCaptureCallback((error) => {
   reportError(error)
   process.exit(exitCode.mistakes)
 })

@@ -29,6 +29,9 @@ export const serve: Command = {
 async function runServer(values: OptionValues, terminal: Terminal): Promise<number> {
   const server = new Server({ mainFile: configFile(values) })
   const stopped = untilStopped()
+  // A mistake of ours on one connection must not end the others: it is told in the log, with all that is known.
+  process.setUncaughtExceptionCaptureCallback(null)
+  process.setUncaughtExceptionCaptureCallback((error) => server.reportBug(error))
   // Before the start: a signal that nobody listens for would end the process.
   process.on('SIGHUP', () => void server.reload())
   process.on('SIGUSR2', () => server.reopenLog())

@@ -122,7 +122,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
       return
     }
     this.outbox.rstStream(streamId, code)
-    this.streams.remember(streamId, true)
+    this.streams.remember(streamId, 'reset_here')
   }
 
   fail(code: number, failure: Failure): void {
@@ -134,7 +134,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   blocked(): void {
-    if (!this.#isEnding) this.#rearm()
+    this.#rearm()
   }
 
   pinged(): void {
@@ -157,8 +157,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   destroy(): void {
-    this.#breakStreams(new Failure('shutdown', 'the server ends'))
-    this.#socket.destroy()
+    this.#abandon(new Failure('shutdown', 'the server ends'))
   }
 
   onDeadline(now: number): void {
@@ -168,8 +167,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
       return
     }
     if (this.#unblockDueMs <= now) {
-      this.#breakStreams(new Failure('client_stalled', 'the client stopped reading'))
-      this.#socket.destroy()
+      this.#abandon(new Failure('client_stalled', 'the client stopped reading'))
       return
     }
     if (this.#goodbyeDueMs <= now) this.#announceLast()
@@ -228,6 +226,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   #rearm(): void {
+    if (this.#isEnding) return
     const quietDueMs = this.streams.size === 0 ? this.#idleDueMs : this.#stallDueMs
     this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs, this.#unblockDueMs)
   }
@@ -270,6 +269,15 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.deadlineMs = this.tick() + this.limits.closeMs
     this.#socket.resume()
     this.#socket.end()
+  }
+
+  /** Ends everything without a word: the client could not hear it. */
+  #abandon(failure: Failure): void {
+    this.#state = 'closed'
+    this.#inbox.reader.stop()
+    this.#breakStreams(failure)
+    this.outbox.close()
+    this.#socket.destroy()
   }
 
   #breakStreams(failure: Failure): void {

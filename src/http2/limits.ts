@@ -1,5 +1,5 @@
-// The bounds of one HTTP/2 connection, each with its default in sight. Read anew whenever one is needed, so that a
-// reload reaches open connections.
+// The bounds of one HTTP/2 connection, each with its default in sight. Budgets, the pool and what SETTINGS announce are
+// fixed when a connection opens; all others are read anew when they are needed, so that a reload reaches open ones.
 import type { WireLimits } from '../wire/downstream.js'
 import { Setting } from './frames.js'
 

@@ -13,6 +13,8 @@ import type { Http2Stream } from './stream.js'
 const flushBytes = 4 * frameBytesMax
 /** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
+/** A frame of the response that pays for the frames that answer it. */
+const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
 
 /** The sending half of a connection. */
@@ -128,7 +130,7 @@ export class Outbox implements Flushable {
   /** The socket has room again. */
   drained(): void {
     this.blockedSinceMs = undefined
-    this.#socket.resume()
+    if (this.#socket.isPaused()) this.#socket.resume()
     this.flush()
   }
 
@@ -201,21 +203,23 @@ export class Outbox implements Flushable {
         ? 0
         : Math.min(roomBytes, frameBytesMax, stream.queuedBytes, stream.sendWindowBytes, this.windowBytes)
     const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
-    if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+    const flags = isEnd && stream.trailers === undefined ? Flag.endStream : 0
+    if (bytes > 0 || flags !== 0) this.#writeData(writer, stream, bytes, flags)
     if (!isEnd) return bytes
     if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
     this.ended(stream)
     return bytes
   }
 
-  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {
+  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, flags: number): void {
     writer.reserve(frameHeadBytes + bytes)
-    writer.frameHead(bytes, FrameType.data, isEnd && stream.trailers === undefined ? Flag.endStream : 0, stream.id)
+    writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
     this.#queuedBytes -= bytes
-    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection.
-    this.#session.armour.earnControl(2)
+    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
+    // opened byte by byte earns nothing.
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
   }
 
   #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {

@@ -1,19 +1,19 @@
 // Judges the head of a request (RFC 9113 §8.3.1, §8.1.1): what makes it malformed, what is merely too much, and what its
 // body will be. Pure; used by the inbox once HPACK has delivered the section.
-import { unknownLength } from '../wire/body.js'
+import { type BodySource, unknownLength } from '../wire/body.js'
 import { isTargetByte, isTokenByte } from '../wire/character.js'
-import type { WireLimits } from '../wire/downstream.js'
+import type { Request, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { FieldSection } from './field-section.js'
 
 /** Why a request is malformed, which is a stream error; undefined for a sound one. */
-export function faultOf(section: FieldSection, bodyBytes: number, isEnded: boolean): Failure | undefined {
+export function faultOf(section: FieldSection, bodyBytes: number, body: 'none' | 'follows'): Failure | undefined {
   if (section.fault !== undefined) return new Failure('bad_header', section.fault)
   const reason = pseudoFault(section)
   if (reason !== undefined) return new Failure('bad_request', reason)
   if (Number.isNaN(bodyBytes)) return new Failure('bad_request', 'a content-length that is not one number')
-  if (isEnded && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
+  if (body === 'none' && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
   return undefined
 }
 
@@ -27,10 +27,17 @@ export function refusalOf(section: FieldSection, limits: WireLimits): Failure | 
   return undefined
 }
 
-/** Whether the client waits for a 100. */
-export function expectsContinue(section: FieldSection): boolean {
-  if (!section.has(Field.expect)) return false
-  return section.block.hasValue(section.block.find(Field.expect), '100-continue')
+/** The request that a sound section is; its headers are lent with the section. */
+export function requestOf(section: FieldSection, body: BodySource | undefined): Request {
+  return {
+    protocol: 'h2',
+    method: section.method ?? '',
+    target: section.path ?? '',
+    authority: section.authority,
+    headers: section.block,
+    body,
+    expectsContinue: body !== undefined && expectsContinue(section),
+  }
 }
 
 /** The content-length, `unknownLength` without one, NaN where it is not exactly one number. */
@@ -72,6 +79,12 @@ function urgencyOf(section: FieldSection): number {
     return urgency >= 0 && urgency <= 7 ? urgency : defaultUrgency
   }
   return defaultUrgency
+}
+
+/** Whether the client waits for a 100 (RFC 9110 §10.1.1). */
+function expectsContinue(section: FieldSection): boolean {
+  if (!section.has(Field.expect)) return false
+  return section.block.hasValue(section.block.find(Field.expect), '100-continue')
 }
 
 function pseudoFault(section: FieldSection): string | undefined {

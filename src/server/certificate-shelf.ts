@@ -57,7 +57,7 @@ export class CertificateShelf {
     const before = this.#slots
     const slots = new Map<string, Slot>()
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const unique = new Map(wanted.map((files) => [keyOf(files), files]))
+    const unique = new Map(wanted.map((files) => [pairKey(files), files]))
     await forEachBounded([...unique], readingsAtOnce, async ([key, files]) => {
       const slot = before.get(key)
       const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await readSlot(files, slot)
@@ -71,12 +71,12 @@ export class CertificateShelf {
 
   /** Forgets all pairs but these. */
   retain(wanted: readonly CertificateFiles[]): void {
-    const keys = new Set(wanted.map(keyOf))
+    const keys = new Set(wanted.map(pairKey))
     for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
   }
 
   get(files: CertificateFiles): ShelvedPair | undefined {
-    return this.#slots.get(keyOf(files))
+    return this.#slots.get(pairKey(files))
   }
 
   /** How soon a pending pair should be read again; undefined where none is pending. */
@@ -109,8 +109,9 @@ export class CertificateShelf {
   }
 }
 
-function keyOf(files: CertificateFiles): string {
-  return `${files.cert}\0${files.key}`
+/** What makes two configured pairs the same. */
+export function pairKey({ cert, key }: CertificateFiles): string {
+  return `${cert}\0${key}`
 }
 
 function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {

@@ -9,7 +9,7 @@ import type { FileVersion } from '../files/file-content.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { Disk } from './disk.js'
 import { pairErrors, resolveSites } from './sites.js'
-import { compile, type Snapshot } from './snapshot.js'
+import { compile, type Snapshot, sitesUnder } from './snapshot.js'
 
 /** A configuration without mistakes outside its sites. */
 export type UsableConfig = LoadedConfig & { readonly config: Config }
@@ -59,7 +59,7 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
 /** What `usable` means with the certificates that are on the shelf now. */
 export function snapshotOf(usable: UsableConfig, shelf: CertificateShelf, previous: Snapshot | undefined): Snapshot {
   const { config } = usable
-  const sites = resolveSites(usable, shelf, previous?.sites ?? [])
+  const sites = resolveSites(usable, shelf, previous === undefined ? [] : sitesUnder(config, previous))
   const fallback = config.fallbackCertificate === undefined ? undefined : shelf.get(config.fallbackCertificate)
   return compile({ config, sites, fallback: fallback?.certificate }, previous)
 }

@@ -77,6 +77,12 @@ export class Server {
     this.#log.current.reopen()
   }
 
+  /** Tells of a mistake of Hostward itself that nobody caught; what serves goes on. */
+  reportBug(error: unknown): void {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    this.#log.current.error('internal_error', message, { stack })
+  }
+
   /** Stops accepting, lets what is in flight end within `timeouts.shutdownMs`, and closes everything. */
   close(): Promise<void> {
     this.#closed ??= this.#close()

@@ -70,6 +70,20 @@ export function compile(
   }
 }
 
+/** What serves in `previous`, by the names that `config` has for the same listeners. */
+export function sitesUnder(config: Config, { plans, sites }: Snapshot): readonly ServingSite[] {
+  const renames = new Map<string, string>()
+  for (const listener of config.listeners) {
+    const before = plans.get(addressKey(listener))?.config.name
+    if (before !== undefined && before !== listener.name) renames.set(before, listener.name)
+  }
+  if (renames.size === 0) return sites
+  return sites.map(({ vhost, certificates }) => {
+    const listeners = vhost.listeners.map((name) => renames.get(name) ?? name)
+    return { vhost: { ...vhost, listeners }, certificates }
+  })
+}
+
 /** What makes two listeners the same; with port 0 the address is the system's choice, so their name does. */
 function addressKey({ name, bind }: ListenerConfig): string {
   return bind.port === 0 ? `${name} on any port` : `${bind.host ?? '*'} ${bind.port}`

@@ -1,8 +1,9 @@
 // Programs of other people that the interop tests drive: found, run to their end, or kept running and ended by their own id.
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -63,20 +64,35 @@ export async function stop(child: ChildProcess): Promise<number | null> {
   return child.exitCode
 }
 
-/** A server that takes no port 0: started on a port that was free a moment ago, and on another if it was taken since. */
-export async function startOnFreePort(
-  startOn: (port: number) => ChildProcessWithoutNullStreams,
-): Promise<{ child: ChildProcess; port: number }> {
+/** A server of somebody else; stop it at the end. */
+export interface RunningServer {
+  readonly port: number
+  stop(): Promise<void>
+}
+
+/** What one server is started with: a configuration, which may know its folder and port, and the arguments that name it. */
+export interface ServerRecipe {
+  readonly program: string
+  readonly configuration: (place: { readonly home: string; readonly port: number }) => string
+  readonly args: (place: { readonly home: string; readonly file: string }) => readonly string[]
+}
+
+/** Starts a server that takes no port 0: on a port that was free a moment ago, and on another if it was taken since. */
+export async function startServer({ program, configuration, args }: ServerRecipe): Promise<RunningServer> {
+  const home = mkdtempSync(join(tmpdir(), `hostward-${program}-`))
+  const file = join(home, 'configuration')
   let errors = ''
   for (let attempt = 0; attempt < startAttempts; attempt += 1) {
     const port = await freePort()
-    const child = startOn(port)
+    writeFileSync(file, configuration({ home, port }))
+    const child = start(program, args({ home, file }))
     child.stdout.resume()
     child.stderr.setEncoding('latin1').on('data', (text: string) => (errors += text))
-    if (await accepts(child, port)) return { child, port }
+    if (await accepts(child, port))
+      return { port, stop: () => stop(child).then(() => rmSync(home, { recursive: true })) }
     await stop(child)
   }
-  throw new Error(`it does not accept connections: ${errors}`)
+  throw new Error(`${program} does not accept connections: ${errors}`)
 }
 
 async function freePort(): Promise<number> {

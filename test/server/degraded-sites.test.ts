@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { makeCertificate } from '../support/certificates.js'
+import { freePort } from '../support/free-port.js'
 import type { LogLine } from '../support/log-file.js'
 import { RunningServer } from '../support/running-server.js'
 import type { Http1Client } from '../support/wires.js'
@@ -154,6 +155,19 @@ test('at a cold start a broken site is closed, an error line says so, and the ot
   await serves(client, 'broken.example', 'never')
 })
 
+test('a site that still names a listener by its old name keeps serving there', async (t) => {
+  const bind = `127.0.0.1:${await freePort()}`
+  const { running, workspace, pair, client } = await start(t, { listeners: [{ name: 'public', bind }] })
+  const own = { ...(included(pair, 'own') as object), listeners: ['public'] }
+  await running.log.after(() => workspace.write('vhosts/one.yaml', own), reloaded)
+  await serves(client, 'included.example', 'own')
+  const rename = (): void => running.change({ listeners: [{ name: 'front', bind }] })
+  const line = await running.log.after(rename, { event: 'site_degraded' })
+  assertDegraded(line, 'vhosts/one.yaml', /listener "public" is not defined/)
+  await serves(client, 'included.example', 'own')
+  await serves(client, 'site.example', 'first')
+})
+
 test('a site that is taken out together with its files is not missed', async (t) => {
   const { running, workspace, pair, client } = await start(t)
   const own = await workspace.pair('own', { names: ['own.example'] })
@@ -176,11 +190,11 @@ interface Started {
   readonly client: Http1Client
 }
 
-async function start(t: TestContext): Promise<Started> {
+async function start(t: TestContext, keys: LogLine = {}): Promise<Started> {
   const workspace = new Workspace()
   const pair = await workspace.pair('site', { names: ['*.example'] })
   workspace.write('vhosts/README', 'one site a file\n')
-  const main = { include: ['vhosts/*.yaml'], vhosts: neighbours(pair, 'first') }
+  const main = { include: ['vhosts/*.yaml'], vhosts: neighbours(pair, 'first'), ...keys }
   const running = await RunningServer.startFor(t, main, workspace)
   const client = await running.connect('site.example')
   await serves(client, 'site.example', 'first')

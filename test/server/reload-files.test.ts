@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { RunningServer } from '../support/running-server.js'
+import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
 import type { Http1Client } from '../support/wires.js'
 import { filesOf, type PairOnDisk, Workspace } from '../support/workspace.js'
 
@@ -110,6 +111,35 @@ test('a watch that is switched on by a reload watches from then on', async (t) =
   await running.log.after(() => running.server.reload(), { event: 'config_reloaded' })
   await running.reload({ vhosts: [site(pair, 'seen')] })
   await serves(client, 'site.example', 'seen')
+})
+
+test('with the default settings a change is seen by itself too', async (t) => {
+  const { running, workspace, pair, client } = await start(t, { reload: {} })
+  for (const body of ['second', 'third']) {
+    await running.reload({ vhosts: [site(pair, body)] })
+    await serves(client, 'site.example', body)
+  }
+  const renewal = (): unknown => workspace.pair('site', { names: ['site.example'] })
+  await running.log.after(renewal, { event: 'certificate_loaded' })
+})
+
+test('a request in flight ends whole though its site is taken away, and the next one gets 421', async (t) => {
+  const upstream = await new ScriptedUpstream(() => undefined).open()
+  t.after(() => upstream.close())
+  const { running, pair, client } = await start(t)
+  const guest = { hosts: ['guest.example'], certificate: filesOf(pair), upstream: `http://127.0.0.1:${upstream.port}` }
+  await running.reload({ vhosts: [site(pair, 'first'), guest] })
+  const answer = client.ask('guest.example', '/slow')
+  await upstream.receives(/GET \/slow /)
+  await running.reload({ vhosts: [site(pair, 'second')] })
+  upstream.connections[0]?.socket.write(response('whole'))
+  assert.deepEqual(await answer, { status: 200, body: 'whole', isLast: false })
+  assert.equal((await client.ask('guest.example')).status, 421)
+  await serves(client, 'site.example', 'second')
+  const line = await running.log.line({ event: 'request', target: '/slow' })
+  assert.deepEqual([line['generation'], line['vhost'], line['status']], [2, 'guest.example', 200])
+  // The endpoint is nobody's any more, so its connection is not kept either.
+  await running.log.until('the upstream is let go', () => upstream.connections.every(({ isClosed }) => isClosed))
 })
 
 test('the generation of a log line is that of the table that answered', async (t) => {

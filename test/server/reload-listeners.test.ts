@@ -1,8 +1,9 @@
 // Listeners come, go, move and change their names while connections stay open.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '../support/free-port.js'
 import { LogFile } from '../support/log-file.js'
 import { RunningServer } from '../support/running-server.js'
 import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
@@ -153,16 +154,6 @@ function site(pair: PairOnDisk, body: string) {
 async function serves(client: Http1Client, body: string): Promise<void> {
   const answer = await client.ask('site.example')
   assert.deepEqual({ ...answer, isLast: false }, { status: 200, body, isLast: false })
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 async function refuses(port: number): Promise<void> {

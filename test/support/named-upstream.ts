@@ -8,6 +8,7 @@ export class NamedUpstream {
   readonly name: string
   /** Every Host that a request named, as it was named. */
   readonly hosts = new Set<string>()
+  openConnections = 0
   readonly #server: Server
 
   constructor(name: string) {
@@ -17,6 +18,12 @@ export class NamedUpstream {
       response.end(this.bodyFor(request.url ?? ''))
     })
     this.#server.keepAliveTimeout = 60_000
+    this.#server.on('connection', (socket) => {
+      this.openConnections += 1
+      socket.on('close', () => {
+        this.openConnections -= 1
+      })
+    })
   }
 
   static async open(name: string): Promise<NamedUpstream> {

@@ -41,6 +41,8 @@ export class RunningServer {
     const running = new RunningServer(workspace, { ...quickSettings, ...main })
     workspace.write('main.yaml', running.#main)
     assert.deepEqual(await running.server.start(), [])
+    // The log is a little late; a test that waits for a change must not find what was told before it.
+    await running.log.line({ event: 'listening' })
     return running
   }
 

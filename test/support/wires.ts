@@ -8,7 +8,7 @@ import { until, within } from './deadline.js'
 export interface Answer {
   readonly status: number
   readonly body: string
-  /** HTTP/1.1: whether the server announced that it closes. */
+  /** Whether the server has announced that the connection ends: `Connection: close`, or GOAWAY. */
   readonly isLast: boolean
 }
 
@@ -19,6 +19,8 @@ export interface WireConnection {
   readonly isClosed: boolean
   /** Asks at once, whatever is under way; rejects where the connection ends before the answer is whole. */
   ask(host: string, path?: string): Promise<Answer>
+  /** Resolves once the server has ended the connection. */
+  ended(): Promise<void>
   close(): void
 }
 
@@ -92,7 +94,6 @@ export class Http1Client implements WireConnection {
     )
   }
 
-  /** Resolves once the server has ended the connection. */
   async ended(): Promise<void> {
     await until('the server ends the connection', () => this.isClosed)
   }
@@ -142,28 +143,49 @@ const pipelinedMax = 8
 class Http2Client implements WireConnection {
   readonly fingerprint256: string
   readonly #session: ClientHttp2Session
+  #isLast = false
 
   constructor(socket: TLSSocket) {
     this.fingerprint256 = socket.getPeerCertificate().fingerprint256
     this.#session = connectHttp2('https://localhost', { createConnection: () => socket })
     // Streams tell those who wait.
     this.#session.on('error', () => undefined)
+    this.#session.on('goaway', () => {
+      this.#isLast = true
+    })
   }
 
   get isClosed(): boolean {
     return this.#session.closed || this.#session.destroyed
   }
 
-  async ask(host: string, path = '/'): Promise<Answer> {
+  ask(host: string, path = '/'): Promise<Answer> {
     const stream = this.#session.request({ ':authority': host, ':path': path })
+    let status = 0
     let body = ''
-    stream.setEncoding('utf8').on('data', (text: string) => {
+    let isWhole = false
+    stream.setEncoding('utf8')
+    stream.on('response', (headers) => {
+      status = Number(headers[':status'])
+    })
+    stream.on('data', (text: string) => {
       body += text
     })
-    const ended = once(stream, 'end')
-    const [headers] = await within(`an answer of ${host} to ${path}`, once(stream, 'response'))
-    await within(`the body of ${host} to ${path}`, ended)
-    return { status: Number(headers[':status']), body, isLast: false }
+    stream.on('end', () => {
+      isWhole = status !== 0 && !stream.aborted
+    })
+    const answer = new Promise<Answer>((resolve, reject) => {
+      stream.on('error', reject)
+      stream.on('close', () => {
+        if (isWhole && stream.rstCode === 0) resolve({ status, body, isLast: this.#isLast })
+        else reject(new Error('the stream ended before the answer'))
+      })
+    })
+    return within(`an answer of ${host} to ${path}`, answer)
+  }
+
+  async ended(): Promise<void> {
+    await until('the server ends the connection', () => this.isClosed)
   }
 
   close(): void {

@@ -10,7 +10,7 @@ import { type Wire, type WireConnection, wires } from '../support/wires.js'
 import { filesOf, type PairOnDisk, Workspace } from '../support/workspace.js'
 import { makeSite, makeSites, type NeighbourSite } from './many-sites.js'
 
-const rounds = 4
+const rounds = 3
 
 for (const wire of wires) {
   describe(`requests for every site while the configuration changes, on ${wire.name}`, () => {

@@ -10,45 +10,45 @@ import { makeSites, type NeighbourSite } from './many-sites.js'
 
 const unknownHosts = ['nobody.example', 'deep.er.wild-1.example', 'wild-1.example', '192.0.2.1', '[2001:db8::1]']
 
+let sites: readonly NeighbourSite[]
+let fallback: PairOnDisk
+let hostward: RunningServer
+
+before(async () => {
+  const workspace = new Workspace()
+  sites = await makeSites(workspace)
+  fallback = await workspace.pair('certs/fallback', { names: ['fallback.example'] })
+  const vhosts = sites.map(({ vhost }) => vhost)
+  hostward = await RunningServer.start({ fallbackCertificate: filesOf(fallback), vhosts, reload: {} }, workspace)
+})
+
+after(async () => {
+  await hostward.close()
+  await Promise.all(sites.map(({ upstream }) => upstream.close()))
+})
+
 for (const wire of wires) {
   describe(`requests for every site over connections opened for every name, on ${wire.name}`, () => {
-    let sites: readonly NeighbourSite[]
-    let fallback: PairOnDisk
-    let hostward: RunningServer
-
-    before(async () => {
-      const workspace = new Workspace()
-      sites = await makeSites(workspace)
-      fallback = await workspace.pair('certs/fallback', { names: ['fallback.example'] })
-      const vhosts = sites.map(({ vhost }) => vhost)
-      hostward = await RunningServer.start({ fallbackCertificate: filesOf(fallback), vhosts }, workspace)
-    })
-
-    after(async () => {
-      await hostward.close()
-      await Promise.all(sites.map(({ upstream }) => upstream.close()))
-    })
-
     test('each is answered by its own site, one after the other on each connection', async () => {
       const told = new Map<string, Asked>()
       const askAll = async (name: string | undefined): Promise<void> => {
-        const connection = await open(wire, { name, sites, fallback, hostward })
-        for (const request of requestsOver(name, { sites, label: 'serial' })) {
+        const connection = await open(wire, name)
+        for (const request of requestsOver(name, `serial-${wire.name}`)) {
           await askAndCompare(connection, request)
           told.set(request.path, request)
         }
         connection.close()
       }
-      await Promise.all(serverNames(sites).map(askAll))
-      await compareLog(hostward, wire, told)
+      await Promise.all(serverNames().map(askAll))
+      await compareLog(wire, told)
     })
 
     test('each is answered by its own site, all in parallel', async () => {
       const told = new Map<string, Asked>()
       const connections = await Promise.all(
-        serverNames(sites).map(async (name) => {
-          const connection = await open(wire, { name, sites, fallback, hostward })
-          const requests = shuffled(requestsOver(name, { sites, label: 'parallel' }))
+        serverNames().map(async (name) => {
+          const connection = await open(wire, name)
+          const requests = shuffled(requestsOver(name, `parallel-${wire.name}`))
           for (const request of requests) told.set(request.path, request)
           return { connection, requests }
         }),
@@ -62,7 +62,7 @@ for (const wire of wires) {
         assert.equal(connection.isClosed, false)
         connection.close()
       }
-      await compareLog(hostward, wire, told)
+      await compareLog(wire, told)
     })
 
     test('no upstream has seen the name of another site', () => {
@@ -82,18 +82,11 @@ interface Asked {
   readonly sni: string | undefined
 }
 
-interface Surroundings {
-  readonly name: string | undefined
-  readonly sites: readonly NeighbourSite[]
-  readonly fallback: PairOnDisk
-  readonly hostward: RunningServer
-}
-
-function serverNames(sites: readonly NeighbourSite[]): readonly (string | undefined)[] {
+function serverNames(): readonly (string | undefined)[] {
   return [...sites.map(({ host }) => host), 'nobody.example', undefined]
 }
 
-async function open(wire: Wire, { name, sites, fallback, hostward }: Surroundings): Promise<WireConnection> {
+async function open(wire: Wire, name: string | undefined): Promise<WireConnection> {
   const connection = await wire.connect({ port: hostward.port(), servername: name })
   const pair = sites.find(({ host }) => host === name)?.pair ?? fallback
   assert.equal(connection.fingerprint256, pair.fingerprint256, `the certificate for ${name}`)
@@ -101,11 +94,8 @@ async function open(wire: Wire, { name, sites, fallback, hostward }: Surrounding
 }
 
 /** One request for each site, each in one of its spellings, and one for each unknown host. */
-function requestsOver(
-  sni: string | undefined,
-  { sites, label }: { sites: readonly NeighbourSite[]; label: string },
-): Asked[] {
-  const turn = serverNames(sites).indexOf(sni)
+function requestsOver(sni: string | undefined, label: string): Asked[] {
+  const turn = serverNames().indexOf(sni)
   const known = sites.map((site, index) => ({
     site,
     host: site.spellings[(turn + index) % site.spellings.length] ?? '',
@@ -133,7 +123,7 @@ async function askAndCompare(connection: WireConnection, { host, path, site, sni
   )
 }
 
-async function compareLog(hostward: RunningServer, wire: Wire, told: ReadonlyMap<string, Asked>): Promise<void> {
+async function compareLog(wire: Wire, told: ReadonlyMap<string, Asked>): Promise<void> {
   const lines = await hostward.log.all(`the lines of ${told.size} requests`, told.size, ({ target }) => {
     return told.has(String(target))
   })

@@ -1,5 +1,5 @@
 // Reads a log file while it grows, so that a test can wait for what Hostward says of itself.
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 
@@ -73,17 +73,15 @@ export class LogFile {
   }
 
   #read(): void {
-    if (!existsSync(this.path)) return
+    const sizeBytes = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0
+    if (sizeBytes <= this.#offset) return
     const file = openSync(this.path, 'r')
-    const buffer = Buffer.alloc(1024 * 1024)
-    for (let count = readAt(file, buffer, this.#offset); count > 0; count = readAt(file, buffer, this.#offset)) {
-      this.#offset += count
-      const [first = '', ...others] = buffer.toString('latin1', 0, count).split('\n')
-      const texts = [this.#rest + first, ...others]
-      this.#rest = texts.pop() ?? ''
-      for (const text of texts) this.#lines.push(JSON.parse(text))
-    }
+    const bytes = Buffer.allocUnsafe(sizeBytes - this.#offset)
+    this.#offset += readSync(file, bytes, 0, bytes.length, this.#offset)
     closeSync(file)
+    const texts = (this.#rest + bytes.toString('latin1')).split('\n')
+    this.#rest = texts.pop() ?? ''
+    for (const text of texts) this.#lines.push(JSON.parse(text))
   }
 
   #summary(): string {
@@ -93,10 +91,6 @@ export class LogFile {
       .map((line) => JSON.stringify(line))
       .join('\n')
   }
-}
-
-function readAt(file: number, buffer: Buffer, position: number): number {
-  return readSync(file, buffer, 0, buffer.length, position)
 }
 
 function matches(line: LogLine, fields: LogLine): boolean {

@@ -102,13 +102,9 @@ async function extensions({ names }) {
 }
 
 // Loaded only when something is to be made: a production install has neither the library nor the need.
-function library() {
-  // The library wants the reflect-metadata package loaded before itself, though none of its classes declares metadata.
-  if (!('getMetadata' in Reflect)) {
-    const nothing = () => undefined
-    Object.assign(Reflect, { getMetadata: nothing, getOwnMetadata: nothing, defineMetadata: nothing })
-  }
-  return import('@peculiar/x509')
+async function library() {
+  await import('reflect-metadata')
+  return await import('@peculiar/x509')
 }
 
 function importKey(text) {

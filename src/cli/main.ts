@@ -1,73 +1,49 @@
 #!/usr/bin/env node
 // The program: finds the command, parses its options, sets the exit code. Knows no command's inside.
-import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { type Command, exitCode, type Terminal } from './command.js'
+import { certs } from './certs.js'
+import { check } from './check.js'
+import { type Command, exitCode, UsageError } from './command.js'
+import { findCommand, parseOptions } from './command-line.js'
+import { commandHelp, generalHelp, programVersion } from './help.js'
 import { serve } from './serve.js'
+import { openTerminal } from './terminal.js'
+import { why } from './why.js'
 
-const commands: readonly Command[] = [serve]
+const commands: readonly Command[] = [serve, check, certs, why]
+const terminal = openTerminal()
 
-const terminal: Terminal = {
-  out: (text) => process.stdout.write(`${text}\n`),
-  err: (text) => process.stderr.write(`${text}\n`),
-}
-
-process.exitCode = await main(process.argv.slice(2))
+process.setUncaughtExceptionCaptureCallback((error) => {
+  reportError(error)
+  process.exit(exitCode.mistakes)
+})
+process.exitCode = await main(process.argv.slice(2)).catch(reportError)
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') return help(name)
-  if (name === '--version' || name === '-v') return version()
-  const command = commands.find((each) => each.name === name)
-  if (command === undefined) return usageError(`there is no command "${name}"`)
-  if (args.includes('--help') || args.includes('-h')) return commandHelp(command)
-  try {
-    const { values } = parseArgs({ args, options: command.options, allowPositionals: false, strict: true })
-    return await command.run(values as Record<string, string | boolean | undefined>, terminal)
-  } catch (error) {
-    if (isUsageError(error)) return usageError(error.message)
-    throw error
+  if (name === undefined) {
+    terminal.err(generalHelp(commands))
+    return exitCode.usage
   }
+  if (name === '--version' || name === '-v') return print(programVersion())
+  if (name === '--help' || name === '-h') return print(generalHelp(commands))
+  if (name === 'help') {
+    return print(args[0] === undefined ? generalHelp(commands) : commandHelp(findCommand(args[0], commands)))
+  }
+  const command = findCommand(name, commands)
+  if (args.includes('--help') || args.includes('-h')) return print(commandHelp(command))
+  return await command.run(parseOptions(command, args), terminal)
 }
 
-function help(name: string | undefined): number {
-  const lines = commands.map((command) => `  hostward ${command.name.padEnd(6)} ${command.summary}`)
-  const text = [
-    'Usage: hostward COMMAND [options]',
-    '',
-    ...lines,
-    '',
-    'hostward COMMAND --help shows its options.',
-  ].join('\n')
-  if (name === undefined) terminal.err(text)
-  else terminal.out(text)
-  return name === undefined ? exitCode.usage : exitCode.ok
-}
-
-function commandHelp(command: Command): number {
-  terminal.out(
-    [
-      `Usage: hostward ${command.name} [options]`,
-      command.summary,
-      '',
-      ...command.usage.map((line) => `  ${line}`),
-    ].join('\n'),
-  )
+function print(text: string): number {
+  terminal.out(text)
   return exitCode.ok
 }
 
-function version(): number {
-  const manifest: { version: string } = JSON.parse(
-    readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
-  )
-  terminal.out(manifest.version)
-  return exitCode.ok
-}
-
-function usageError(message: string): number {
-  terminal.err(`hostward: ${message}\n  hint: hostward --help lists the commands and their options`)
-  return exitCode.usage
-}
-
-function isUsageError(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+function reportError(error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof UsageError) {
+    terminal.err(`hostward: ${message}\n  hint: ${error.hint}`)
+    return exitCode.usage
+  }
+  terminal.err(`hostward: ${message.split('\n', 1)[0]}`)
+  return exitCode.mistakes
 }

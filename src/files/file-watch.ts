@@ -1,6 +1,6 @@
 // Tells when files that are in use have changed on disk, whatever way they were changed. Used by the reload.
 // The truth is a poll of identity, then of content; the directory signal only makes the next look come sooner.
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { forEachBounded } from './bounded.js'
 import { DirectorySignal } from './directory-signal.js'
 import type { FileVersion } from './file-content.js'
@@ -87,7 +87,7 @@ export class FileWatch {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await this.#signal?.close()
+    this.#signal?.close()
     await this.#looking
   }
 
@@ -153,8 +153,9 @@ export class FileWatch {
   async #watchDirectories(): Promise<void> {
     this.#directoriesAreStale = false
     if (this.#signal === undefined || this.#isClosed) return
-    const marks = await directoriesOf([...this.#files.values()])
-    if (!this.#isClosed) this.#signal.setDirectories(marks)
+    const files = [...this.#files.values()]
+    const marks = await directoriesOf(files)
+    if (!this.#isClosed) this.#signal.setDirectories({ marks, names: namesOf(files) })
   }
 
   #reportSignalLost(error: NodeJS.ErrnoException): void {
@@ -189,4 +190,14 @@ async function directoriesOf(files: readonly WatchedFile[]): Promise<Map<string,
     if (identity?.kind === 'directory') marks.set(identity.realpath, `${identity.dev}:${identity.ino}`)
   })
   return marks
+}
+
+/** What the files are called, as links and where these lead to. */
+function namesOf(files: readonly WatchedFile[]): Set<string> {
+  const names = new Set<string>()
+  for (const { path, seen } of files) {
+    names.add(basename(path))
+    if (seen !== undefined) names.add(basename(seen.realpath))
+  }
+  return names
 }

@@ -1,6 +1,6 @@
 // What happens to header lines on their way through: connection-specific lines go, claims of the client go, ours come
 // (RFC 9110 §7.6). Pure functions on header blocks, used by forwarding.
-import { Field, fieldOf } from '../wire/field-names.js'
+import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 
 const connectionSpecific = [
@@ -72,15 +72,23 @@ export function prepareResponse(headers: HeaderBlock): void {
 function dropNominated(headers: HeaderBlock): void {
   for (let index = headers.find(Field.connection); index !== -1; index = headers.find(Field.connection, index + 1)) {
     if (headers.hasValue(index, 'keep-alive') || headers.hasValue(index, 'close')) continue
-    for (const token of headers.valueOf(index).split(',')) dropNamed(headers, token.trim().toLowerCase())
+    dropNamed(
+      headers,
+      new Set(
+        headers
+          .valueOf(index)
+          .toLowerCase()
+          .split(/[ \t]*,[ \t]*/),
+      ),
+    )
   }
 }
 
-function dropNamed(headers: HeaderBlock, name: string): void {
-  if (name === '' || neverNominated[fieldOf(name)] === 1) return
+// A set, because thousands of names against hundreds of lines would be a cheap way to keep us busy.
+function dropNamed(headers: HeaderBlock, names: ReadonlySet<string>): void {
   for (let index = 0; index < headers.count; index++) {
-    const isConnection = headers.ids[index] === Field.connection
-    if (!isConnection && headers.isNamed(index, name)) headers.drop(index)
+    const id = headers.ids[index] as number
+    if (id !== Field.connection && neverNominated[id] === 0 && names.has(headers.nameOf(index))) headers.drop(index)
   }
 }
 

@@ -18,6 +18,8 @@ export interface BodyFeeder {
 /** How the end of a body is found. */
 export type BodyFraming = 'length' | 'chunked' | 'until_close'
 
+const nobody: BodySink = { write: () => true, end: () => undefined, abort: () => undefined }
+
 /** A received body. */
 export class BodyReader implements BodySource, ChunkTarget {
   readonly lengthBytes: number
@@ -30,6 +32,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   #sink: BodySink | undefined
   #isBlocked = false
   #isAborted = false
+  #failure: Failure | undefined
 
   constructor(feeder: BodyFeeder, options: { framing: BodyFraming; lengthBytes: number; limits: FieldLimits }) {
     this.#feeder = feeder
@@ -48,8 +51,14 @@ export class BodyReader implements BodySource, ChunkTarget {
   }
 
   flow(sink: BodySink): void {
+    if (this.#failure !== undefined) return sink.abort(this.#failure)
     this.#sink = sink
     this.#feeder.onWanted()
+  }
+
+  /** Reads on for nobody. */
+  discard(): void {
+    this.flow(nobody)
   }
 
   resume(): void {
@@ -78,7 +87,7 @@ export class BodyReader implements BodySource, ChunkTarget {
 
   onChunk(chunk: Buffer): void {
     this.receivedBytes += chunk.length
-    if (this.#isAborted || this.#sink === undefined || this.#sink.write(chunk) || this.#isBlocked) return
+    if (this.#isAborted || this.#sink === undefined || this.#sink.write(chunk)) return
     this.#isBlocked = true
     this.#feeder.pauseReading()
   }
@@ -92,6 +101,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   fail(failure: Failure): void {
     if (this.isComplete || this.#isAborted) return
     this.#isAborted = true
+    this.#failure = failure
     this.#sink?.abort(failure)
   }
 

@@ -16,6 +16,8 @@ export interface AttemptOwner {
   readonly writer: SocketWriter
   /** The request has left whole. */
   onRequestSent(): void
+  /** A part of the request has moved while the answer is under way. */
+  onRequestMoved(): void
   /** The endpoint does not take what is written. */
   onRequestBlocked(): void
   /** The client's side broke, or gave up, before the exchange was complete. */
@@ -58,6 +60,7 @@ export class ClientAttempt implements Attempt, BodySink {
 
   write(chunk: Buffer): boolean {
     if (this.#isEnded) return true
+    if (this.isAnswered) this.#owner.onRequestMoved()
     const isRoomy = this.#owner.writer.pushBody(this.#isChunked ? chunkOf(chunk) : chunk)
     if (!isRoomy && !this.#isBlocked) {
       this.#isBlocked = true

@@ -8,7 +8,7 @@ import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, BodyReader } from './body-reader.js'
 import { type AttemptOwner, ClientAttempt } from './client-attempt.js'
 import type { FieldLimits } from './field-lines.js'
-import { HeadBuffer } from './head-buffer.js'
+import { HeadIntake } from './head-intake.js'
 import { ParsedResponseHead } from './response-head.js'
 import { idleHintMs, isPersistent, type ResponseFraming, responseFraming } from './response-rules.js'
 
@@ -45,9 +45,9 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   readonly writer: SocketWriter
   readonly #options: ClientConnectionOptions
   readonly #socket: Socket
+  readonly #intake = new HeadIntake(head)
   #attempt: ClientAttempt | undefined
   #body: BodyReader | undefined
-  #headBuffer: HeadBuffer | undefined
   #isConnected = false
   #isReused = false
   #isPersistent = false
@@ -80,8 +80,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#hasAnswerBegun = false
     if (this.#isConnected) {
       this.#isReused = true
-      this.#waitFor(this.#options.timeouts.bodyIdleMs)
-      attempt.start()
+      this.#start(attempt)
     }
     return attempt
   }
@@ -108,6 +107,10 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
 
   onRequestSent(): void {
     if (this.#attempt?.isAnswered !== true) this.#waitFor(this.#options.timeouts.responseMs)
+  }
+
+  onRequestMoved(): void {
+    this.#waitFor(this.#options.timeouts.bodyIdleMs)
   }
 
   onRequestBlocked(): void {
@@ -146,8 +149,13 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
 
   #onConnect(): void {
     this.#isConnected = true
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
-    this.#attempt?.start()
+    if (this.#attempt !== undefined) this.#start(this.#attempt)
+  }
+
+  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
+  #start(attempt: ClientAttempt): void {
+    this.deadlineMs = noDeadline
+    attempt.start()
   }
 
   #onData(chunk: Buffer): void {
@@ -162,29 +170,9 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   }
 
   #takeHead(attempt: ClientAttempt, bytes: Buffer, from: number): number {
-    const buffer = this.#headBuffer
-    if (buffer !== undefined) return this.#takeLateHead(attempt, buffer, bytes, from)
-    const end = head.parse(bytes, from, this.#options.limits)
-    if (end < 0) return this.#refuseHead(bytes)
+    const end = this.#intake.take(bytes, from, this.#options.limits)
     if (end > 0) return this.#onHead(attempt, end)
-    this.#headBuffer = new HeadBuffer()
-    this.#headBuffer.append(bytes.subarray(from))
-    return bytes.length
-  }
-
-  #takeLateHead(attempt: ClientAttempt, buffer: HeadBuffer, bytes: Buffer, from: number): number {
-    const before = buffer.length
-    buffer.append(bytes.subarray(from))
-    if (!buffer.isWorthParsing() && buffer.length <= this.#options.limits.headerBytes) return bytes.length
-    const end = head.parse(buffer.bytes, 0, this.#options.limits)
-    if (end < 0) return this.#refuseHead(bytes)
-    if (end === 0) return bytes.length
-    this.#headBuffer = undefined
-    return this.#onHead(attempt, from + end - before)
-  }
-
-  #refuseHead(bytes: Buffer): number {
-    this.#fail('upstream_protocol', head.objection)
+    if (end < 0) this.#fail('upstream_protocol', head.objection)
     return bytes.length
   }
 
@@ -243,7 +231,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #onAnswered(): void {
     const attempt = this.#attempt
     if (attempt === undefined) return
-    const isReusable = attempt.isSent && this.#isPersistent && this.isUsable
+    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && this.isUsable
     attempt.close(new Failure('upstream_reset', 'the endpoint answered before the request was complete'))
     this.#release()
     if (!isReusable) return this.destroy()
@@ -253,6 +241,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   }
 
   #onDrain(): void {
+    if (this.#attempt?.isAnswered === false && !this.#attempt.isSent) this.deadlineMs = noDeadline
     this.#attempt?.onDrain()
   }
 
@@ -298,7 +287,6 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #release(): void {
     this.#attempt = undefined
     this.#body = undefined
-    this.#headBuffer = undefined
     this.deadlineMs = noDeadline
   }
 

@@ -5,12 +5,18 @@ import { deadlines, nowMs, type Timed } from '../wire/deadlines.js'
 
 const lingerMs = 2_000
 
-/** Says that nothing more comes, then reads and discards until the client closes too, for two seconds at most. */
-export function closeLingering(socket: Socket): void {
+/**
+ * Lets what was written leave, within `flushMs`, and says that nothing more comes; then reads and discards until the
+ * client closes too, for two seconds at most.
+ */
+export function closeLingering(socket: Socket, flushMs: number): void {
   if (socket.destroyed) return
-  socket.end()
+  const linger: Timed = { deadlineMs: nowMs() + flushMs, onDeadline: () => socket.destroy() }
+  // A slow reader may need far longer than the linger for the end of a large answer, which still waits here.
+  socket.end(() => {
+    linger.deadlineMs = nowMs() + lingerMs
+  })
   socket.resume()
-  const linger: Timed = { deadlineMs: nowMs() + lingerMs, onDeadline: () => socket.destroy() }
   deadlines.watch(linger)
   socket.once('close', () => deadlines.forget(linger))
 }

@@ -20,11 +20,6 @@ const commonMethods = ['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'PATCH
   bytes: Buffer.from(name),
 }))
 
-/** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
-export function headBytesMax(limits: RequestHeadLimits): number {
-  return limits.targetBytes + limits.headerBytes + 64
-}
-
 /** A parsed request head. One serves a whole process: its content is valid until the next `parse`. */
 export class RequestHead {
   method = ''
@@ -38,13 +33,16 @@ export class RequestHead {
   /** Why the last `parse` refused. */
   refusal: Failure | undefined
 
+  /** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
+  bytesMax(limits: RequestHeadLimits): number {
+    return limits.targetBytes + limits.headerBytes + 64
+  }
+
   /**
    * Reads the head that starts at `from`. Returns the offset behind it, 0 where bytes are missing, or -1 with `refusal` set.
    */
   parse(bytes: Buffer, from: number, limits: RequestHeadLimits): number {
-    this.method = ''
-    this.target = ''
-    this.refusal = undefined
+    this.#clear()
     const lineEnd = this.#parseLine(bytes, from, limits)
     if (lineEnd <= 0) return lineEnd
     this.headers.reset(bytes)
@@ -112,6 +110,18 @@ export class RequestHead {
     const rest = absolute[2] as string
     this.target = rest.startsWith('/') ? rest : originOf(rest, this.method)
     return true
+  }
+
+  /** Forgets what it held and says why what does not even begin like a request is refused. */
+  refuseStart(detail: string): Failure {
+    this.#clear()
+    return new Failure('bad_request', detail)
+  }
+
+  #clear(): void {
+    this.method = ''
+    this.target = ''
+    this.refusal = undefined
   }
 
   #refuse(code: FailureCode, detail: string): number {

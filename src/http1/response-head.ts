@@ -21,6 +21,11 @@ export class ParsedResponseHead implements ResponseHead {
   /** What the last `parse` objected to. */
   objection = ''
 
+  /** More bytes than any head that `parse` still finds incomplete. */
+  bytesMax(limits: FieldLimits): number {
+    return limits.headerBytes + reasonBytesMax + 64
+  }
+
   /** Reads the head that starts at `from`. Returns the offset behind it, 0 where bytes are missing, or -1 with `objection` set. */
   parse(bytes: Buffer, from: number, limits: FieldLimits): number {
     const lineEnd = this.#parseLine(bytes, from)

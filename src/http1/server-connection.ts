@@ -1,7 +1,7 @@
 // The server side of one HTTP/1 connection (RFC 9112): reads heads and bodies, hands each request on, answers in order.
 // One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
 import type { Socket } from 'node:net'
-import { unknownLength } from '../wire/body.js'
+import { TLSSocket } from 'node:tls'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
@@ -11,16 +11,13 @@ import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, BodyReader } from './body-reader.js'
 import { EmptyLine } from './empty-line.js'
 import { chunked, framingOf, unframed } from './framing.js'
-import { HeadBuffer } from './head-buffer.js'
+import { HeadIntake } from './head-intake.js'
 import { closeLingering } from './lingering-close.js'
 import { countWaiting } from './pipeline.js'
-import { refusalBytes } from './refusal.js'
-import { headBytesMax, RequestHead } from './request-head.js'
+import { refusalBytes, refusalOf } from './refusal.js'
+import { RequestHead } from './request-head.js'
 import { objectionTo, wantsClose } from './request-rules.js'
 import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
-
-/** A request body that nobody wants is read and thrown away up to this many bytes, so that the connection stays usable. */
-const drainedBytesMax = 64 * 1024
 
 const head = new RequestHead()
 
@@ -40,12 +37,12 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   readonly connection: Connection
   readonly writer: SocketWriter
   readonly #socket: Socket
+  readonly #intake = new HeadIntake(head)
   readonly #service: RequestService
   readonly #limits: () => WireLimits
   readonly #timeouts: () => WireTimeouts
   #exchange: ServerExchange | undefined
   readonly #emptyLine = new EmptyLine()
-  #headBuffer: HeadBuffer | undefined
   #stash: Buffer | undefined
   #isConsuming = false
   #isDraining = false
@@ -71,7 +68,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   drain(): void {
     this.#isDraining = true
-    if (this.#exchange === undefined && this.#headBuffer === undefined) this.#close()
+    if (this.#exchange === undefined && !this.#intake.isPartial) this.#close()
   }
 
   destroy(): void {
@@ -81,7 +78,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   onDeadline(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return this.#headBuffer === undefined ? this.#close() : this.#onHeadTimeout()
+    if (exchange === undefined) return !this.#intake.isPartial ? this.#close() : this.#onHeadTimeout()
+    if (exchange.isEnded) return this.#close()
     if (exchange.isAnswered)
       return exchange.onConnectionLost(new Failure('client_stalled', 'the client stopped reading'))
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
@@ -89,7 +87,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   decideClose(close: 'demanded' | 'if_needed'): boolean {
     const isOld = this.#exchange?.protocol === 'http/1.0'
-    if (close === 'demanded' || this.#isDraining || isOld || !this.#canDrainBody()) this.#isLastRequest = true
+    if (close === 'demanded' || this.#isDraining || isOld || this.#exchange?.isBodyTooLong === true)
+      this.#isLastRequest = true
     return this.#isLastRequest
   }
 
@@ -98,16 +97,18 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const body = this.#exchange?.body
     if (this.#isLastRequest) return this.#close()
     if (body === undefined || body.isComplete) this.#nextRequest()
-    else this.#discardBody()
+    else this.#awaitRestOfBody()
   }
 
   onResponseBlocked(): void {
     this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 
-  breakConnection(): void {
+  breakConnection(how: 'close' | 'reset'): void {
     this.#isClosing = true
-    this.#socket.destroy()
+    // TLS tells a cut from an end by itself: `destroy` sends no close_notify.
+    if (how === 'reset' && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
   }
 
   onWanted(): void {
@@ -126,7 +127,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   onUnwanted(): void {
-    if (this.#exchange?.isAnswered === true && !this.#canDrainBody()) this.#isLastRequest = true
+    if (this.#exchange?.isAnswered === true && this.#exchange.isBodyTooLong) this.#isLastRequest = true
     this.#discardBody()
   }
 
@@ -141,7 +142,8 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const stash = this.#stash
     this.#stash = undefined
     if (stash !== undefined) this.#consume(stash)
-    if (this.#stash === undefined && !this.#isClosing) this.#socket.resume()
+    const isBlocked = this.#exchange?.body?.isBlocked === true
+    if (this.#stash === undefined && !isBlocked && !this.#isClosing) this.#socket.resume()
   }
 
   /** Takes what it can; the rest is stashed, and the socket paused, until the exchange under way allows more. */
@@ -150,6 +152,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     let at = 0
     while (at < bytes.length && !this.#isClosing) {
       const exchange = this.#exchange
+      if (exchange === undefined && this.#isUnread()) break
       if (exchange === undefined) at = this.#takeHead(bytes, at)
       else if (exchange.body !== undefined && !exchange.body.isComplete && exchange.body.isWanted)
         at = this.#takeBody(exchange, bytes, at)
@@ -161,30 +164,23 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#socket.pause()
   }
 
-  #takeHead(bytes: Buffer, from: number): number {
-    if (this.#headBuffer !== undefined) return this.#takeLateHead(this.#headBuffer, bytes, from)
-    const start = this.#emptyLine.skip(bytes, from)
-    if (start === -1) return this.#refuse(new Failure('bad_request', 'a CR before the request line'), bytes.length)
-    if (start === bytes.length) return start
-    const end = head.parse(bytes, start, this.#limits())
-    if (end > 0) return this.#startRequest(bytes, end)
-    if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
-    this.#headBuffer = new HeadBuffer()
-    this.#headBuffer.append(bytes.subarray(start))
-    this.#waitFor(this.#timeouts().headersMs)
-    return bytes.length
+  /** Whether answers wait for a client that does not read: it may not ask for more of them. */
+  #isUnread(): boolean {
+    if (!this.#socket.writableNeedDrain) return false
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    return true
   }
 
-  #takeLateHead(buffer: HeadBuffer, bytes: Buffer, from: number): number {
-    const before = buffer.length
-    buffer.append(bytes.subarray(from))
-    const limits = this.#limits()
-    if (!buffer.isWorthParsing() && buffer.length <= headBytesMax(limits)) return bytes.length
-    const end = head.parse(buffer.bytes, 0, limits)
-    if (end === 0) return bytes.length
+  #takeHead(bytes: Buffer, from: number): number {
+    const start = this.#intake.isPartial ? from : this.#emptyLine.skip(bytes, from)
+    if (start === -1) return this.#refuse(head.refuseStart('a CR before the request line'), bytes.length)
+    if (start === bytes.length) return start
+    const wasPartial = this.#intake.isPartial
+    const end = this.#intake.take(bytes, start, this.#limits())
+    if (end > 0) return this.#startRequest(bytes, end)
     if (end < 0) return this.#refuse(head.refusal ?? new Failure('bad_request', 'malformed'), bytes.length)
-    this.#headBuffer = undefined
-    return this.#startRequest(bytes, from + end - before)
+    if (!wasPartial) this.#waitFor(this.#timeouts().headersMs)
+    return bytes.length
   }
 
   #startRequest(bytes: Buffer, end: number): number {
@@ -196,16 +192,17 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#emptyLine.reset()
     this.#isLastRequest = wantsClose(head)
     if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
-    const body =
-      framing === unframed || framing === 0
-        ? undefined
-        : new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
+    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(framing, limits)
     const expectsContinue = body !== undefined && head.minorVersion === 1 && head.headers.find(Field.expect) !== -1
     this.#exchange = new ServerExchange(this, head, { body, expectsContinue })
     this.deadlineMs = noDeadline
     if (body !== undefined) this.#waitForBody()
     this.#service.handle(this.#exchange)
     return end
+  }
+
+  #bodyOf(framing: number, limits: WireLimits): BodyReader {
+    return new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
   }
 
   /** More requests than the limit are not answered: this one is the last of its connection. */
@@ -237,19 +234,17 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     else if (exchange.isAnswered) exchange.onConnectionLost(failure)
   }
 
-  #canDrainBody(): boolean {
-    const exchange = this.#exchange
-    const body = exchange?.body
-    if (body === undefined || body.isComplete) return true
-    if (exchange?.expectsContinue === true || body.lengthBytes === unknownLength) return false
-    return body.lengthBytes - body.receivedBytes <= drainedBytesMax
-  }
-
   #discardBody(): void {
     const body = this.#exchange?.body
     if (body === undefined || this.#isClosing) return
-    if (!body.isWanted) body.flow({ write: () => true, end: () => undefined, abort: () => undefined })
+    if (!body.isWanted) body.discard()
     else if (!this.#isConsuming) this.#consumeStash()
+  }
+
+  /** The answer has left; the next request stands behind the rest of a body that nobody wants. */
+  #awaitRestOfBody(): void {
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    this.#discardBody()
   }
 
   #nextRequest(): void {
@@ -271,23 +266,13 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #report(failure: Failure, status: number | null): void {
-    const isHeadKnown = head.target !== '' && this.#headBuffer === undefined
-    const method = isHeadKnown ? head.method : null
-    const target = isHeadKnown ? head.target : null
-    this.#service.refused({
-      connection: this.connection,
-      protocol: 'http/1.1',
-      status,
-      failure,
-      method,
-      target,
-      host: null,
-    })
+    const known = this.#intake.isPartial ? undefined : head
+    this.#service.refused(refusalOf({ connection: this.connection, head: known, failure, status }))
   }
 
   #onDrain(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return
+    if (exchange === undefined) return this.#consumeStash()
     this.deadlineMs = noDeadline
     exchange.onDrain()
   }
@@ -304,15 +289,16 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const exchange = this.#exchange
     this.#exchange = undefined
     const failure = new Failure('client_gone', 'the client closed the connection')
-    exchange?.body?.fail(failure)
+    // The exchange hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
     exchange?.onConnectionLost(failure)
+    exchange?.body?.fail(failure)
   }
 
   #close(): void {
     if (this.#isClosing) return
     this.#isClosing = true
     this.deadlineMs = noDeadline
-    closeLingering(this.#socket)
+    closeLingering(this.#socket, this.#timeouts().bodyIdleMs)
   }
 
   #waitFor(milliseconds: number): void {

@@ -18,6 +18,9 @@ import type { RequestHead } from './request-head.js'
 /** Bytes of framing and of lines of our own that a head may add. */
 const headOverheadBytes = 512
 
+/** A request body that nobody wants is read and thrown away up to this many bytes, so that the connection stays usable. */
+const drainedBytesMax = 64 * 1024
+
 const out = new ByteWriter()
 const nobody: ExchangeObserver = { onSent: () => undefined, onBroken: () => undefined }
 
@@ -31,8 +34,8 @@ export interface ExchangeOwner {
   onResponseEnd(): void
   /** The client does not take what is written; the exchange's `onDrain` is called when it does again. */
   onResponseBlocked(): void
-  /** The connection cannot be used any more and ends now. */
-  breakConnection(): void
+  /** The connection cannot be used any more and ends now; by `reset` where its mere end would complete the response. */
+  breakConnection(how: 'close' | 'reset'): void
 }
 
 /** One exchange on an HTTP/1 connection. */
@@ -50,6 +53,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
   isEnded = false
   readonly #owner: ExchangeOwner
   #isChunked = false
+  #isCloseDelimited = false
   #source: BodySource | undefined
   #isBlocked = false
 
@@ -78,6 +82,14 @@ export class ServerExchange implements Downstream, Request, BodySink {
 
   get bytesReceived(): number {
     return this.body === undefined ? 0 : this.body.receivedBytes
+  }
+
+  /** Whether so much of the body is still to come that the connection ends rather than read it for nobody. */
+  get isBodyTooLong(): boolean {
+    const { body } = this
+    if (body === undefined || body.isComplete) return false
+    if (this.expectsContinue || body.lengthBytes === unknownLength) return true
+    return body.lengthBytes - body.receivedBytes > drainedBytesMax
   }
 
   inform(head: ResponseHead): void {
@@ -120,7 +132,8 @@ export class ServerExchange implements Downstream, Request, BodySink {
     this.#finish(this.#isChunked ? lastChunkOf(trailers) : undefined)
   }
 
-  // RFC 9112 §8: a body that stays incomplete is only visible as a connection that ends before its framing does.
+  // RFC 9112 §8: a body that stays incomplete is only visible as a connection that ends before its framing does,
+  // and one without framing only as a connection that breaks.
   abort(failure: Failure): void {
     this.reset(failure)
   }
@@ -131,7 +144,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     const source = this.#source
     this.#source = undefined
     this.#owner.writer.flush()
-    this.#owner.breakConnection()
+    this.#owner.breakConnection(this.#isCloseDelimited ? 'reset' : 'close')
     source?.abort(failure)
     this.observer.onBroken(failure)
   }
@@ -171,6 +184,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
       return
     }
     this.#isChunked = this.protocol === 'http/1.1'
+    this.#isCloseDelimited = !this.#isChunked
     if (this.#isChunked) out.line('transfer-encoding', 'chunked')
   }
 

@@ -8,10 +8,11 @@ import { Failure } from '../wire/failure.js'
 import { HeaderBlock } from '../wire/header-block.js'
 import { Armour } from './armour.js'
 import { WindowPool } from './flow-control.js'
-import { ErrorCode, preface, Setting, windowBytesMax } from './frames.js'
+import { ErrorCode, preface, windowBytesMax } from './frames.js'
 import { Inbox } from './inbox.js'
-import type { Http2Limits } from './limits.js'
+import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
+import { report } from './refusals.js'
 import type { Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
@@ -106,16 +107,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   refuse(stream: Http2Stream, failure: Failure): void {
-    const { method, target, authority } = stream.request
-    this.service.refused({
-      connection: this.connection,
-      protocol: 'h2',
-      status: failure.status,
-      failure,
-      method,
-      target,
-      host: authority ?? null,
-    })
+    report(this, failure, failure.status, stream.request)
     stream.respond({ status: failure.status, reason: '', headers: emptyHead }, undefined)
   }
 
@@ -130,16 +122,19 @@ export class Http2Connection implements ServedConnection, Session, Timed {
       return
     }
     this.outbox.rstStream(streamId, code)
-    this.streams.remember(streamId, true)
+    this.streams.remember(streamId, 'reset_here')
   }
 
   fail(code: number, failure: Failure): void {
     if (this.#isEnding) return
     this.#close(code, failure)
-    const unread = { method: null, target: null, host: null, status: null }
-    this.service.refused({ connection: this.connection, protocol: 'h2', failure, ...unread })
+    report(this, failure, null, {})
     // Whoever floods is not listened to any longer; anybody else gets the time to read what was wrong.
     if (failure.code === 'flood') this.#socket.destroySoon()
+  }
+
+  blocked(): void {
+    this.#rearm()
   }
 
   pinged(): void {
@@ -162,14 +157,17 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   destroy(): void {
-    this.#breakStreams(new Failure('shutdown', 'the server ends'))
-    this.#socket.destroy()
+    this.#abandon(new Failure('shutdown', 'the server ends'))
   }
 
   onDeadline(now: number): void {
     this.eventMs = now
     if (this.#state === 'closing') {
       this.#socket.destroy()
+      return
+    }
+    if (this.#unblockDueMs <= now) {
+      this.#abandon(new Failure('client_stalled', 'the client stopped reading'))
       return
     }
     if (this.#goodbyeDueMs <= now) this.#announceLast()
@@ -228,18 +226,19 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   #rearm(): void {
+    if (this.#isEnding) return
     const quietDueMs = this.streams.size === 0 ? this.#idleDueMs : this.#stallDueMs
-    this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs)
+    this.deadlineMs = Math.min(this.#headDueMs, quietDueMs, this.#goodbyeDueMs, this.#unblockDueMs)
+  }
+
+  /** When the socket will have taken nothing for too long. */
+  get #unblockDueMs(): number {
+    const { blockedSinceMs } = this.outbox
+    return blockedSinceMs === undefined ? noDeadline : blockedSinceMs + this.#options.timeouts().bodyIdleMs
   }
 
   #resetStalled(now: number): void {
     const { bodyIdleMs } = this.#options.timeouts()
-    const { blockedSinceMs } = this.outbox
-    if (blockedSinceMs !== undefined && blockedSinceMs + bodyIdleMs <= now) {
-      this.#breakStreams(new Failure('client_stalled', 'the client stopped reading'))
-      this.#socket.destroy()
-      return
-    }
     this.#stallDueMs = now + bodyIdleMs
     for (const stream of this.streams.all()) {
       const dueMs = stream.stallsAtMs(bodyIdleMs)
@@ -266,11 +265,19 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#inbox.reader.stop()
     this.outbox.goaway(this.streams.lastId, code, failure.detail)
     this.#breakStreams(failure)
-    this.outbox.flush()
-    this.outbox.close()
+    this.outbox.finish()
     this.deadlineMs = this.tick() + this.limits.closeMs
     this.#socket.resume()
     this.#socket.end()
+  }
+
+  /** Ends everything without a word: the client could not hear it. */
+  #abandon(failure: Failure): void {
+    this.#state = 'closed'
+    this.#inbox.reader.stop()
+    this.#breakStreams(failure)
+    this.outbox.close()
+    this.#socket.destroy()
   }
 
   #breakStreams(failure: Failure): void {
@@ -289,17 +296,4 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#breakStreams(gone)
     this.outbox.close()
   }
-}
-
-function announcedSettings(limits: WireLimits & Http2Limits): readonly number[] {
-  return [
-    Setting.maxConcurrentStreams,
-    limits.concurrentStreams,
-    Setting.initialWindowSize,
-    limits.streamWindowBytes,
-    Setting.maxHeaderListSize,
-    limits.headerBytes,
-    Setting.noRfc7540Priorities,
-    1,
-  ]
 }

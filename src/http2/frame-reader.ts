@@ -1,6 +1,6 @@
 // Cuts what a socket brings into frames, out of the chunk that it came in; only a frame that is split over chunks is
 // copied. Bodies are handed on as they come, without waiting for the end of their frame.
-import { Flag, FrameType, frameBytesMax, frameHeadBytes, readUint24, readUint31 } from './frames.js'
+import { ErrorCode, Flag, FrameType, frameBytesMax, frameHeadBytes, readUint24, readUint31 } from './frames.js'
 
 /** Takes the frames of one connection. */
 export interface FrameConsumer {
@@ -11,8 +11,8 @@ export interface FrameConsumer {
   /** Content of the DATA frame; nobody writes to it any more. */
   onData(chunk: Buffer): void
   onDataEnd(): void
-  /** The framing itself is wrong (FRAME_SIZE_ERROR, or PROTOCOL_ERROR for padding). */
-  onBadFrame(isSize: boolean, reason: string): void
+  /** The framing itself is wrong; `code` is the connection error that it is. */
+  onBadFrame(code: number, reason: string): void
 }
 
 /** The state of one direction of one connection. */
@@ -106,7 +106,7 @@ export class FrameReader {
   /** Bytes behind the head that must be there at once: the payload, but not that of DATA. */
   #restBytes(bytes: Buffer, at: number): number {
     const length = readUint24(bytes, at)
-    if (length > frameBytesMax) this.#consumer.onBadFrame(true, 'a frame larger than announced')
+    if (length > frameBytesMax) this.#consumer.onBadFrame(ErrorCode.frameSizeError, 'a frame larger than announced')
     return bytes[at + 3] === FrameType.data ? 0 : length
   }
 
@@ -128,7 +128,7 @@ export class FrameReader {
     const paddingBytes = isPadded ? (bytes[at + frameHeadBytes] as number) : 0
     const dataBytes = length - (isPadded ? 1 : 0) - paddingBytes
     if (dataBytes < 0 || (flags & Flag.padded && length === 0)) {
-      this.#consumer.onBadFrame(false, 'more padding than payload')
+      this.#consumer.onBadFrame(ErrorCode.protocolError, 'more padding than payload')
       return
     }
     this.#isInData = true

@@ -1,51 +1,52 @@
-// Writes frames into slabs of memory that many flushes share. Borrowed from a pool for as long as a connection has
-// something to send, so that an idle connection holds no memory for it. What `take` gave away is never written again.
-
+// Writes frames into a slab of memory and hands them to a socket. Borrowed from a pool for as long as a connection has
+// something to send, so that an idle connection holds no memory for it, and few slabs stay warm in the cache.
+import type { Socket } from 'node:net'
 import { ErrorCode, FrameType, frameBytesMax, frameHeadBytes } from './frames.js'
 import { copyBytes } from './hpack-tables.js'
 
-// Four full DATA frames and their company, so that a large body costs one slab for each flush.
+// Four full DATA frames and their company: what one flush writes of bodies.
 const slabBytes = 4 * (frameBytesMax + frameHeadBytes) + 4096
 const pooledMax = 64
 const pool: FrameWriter[] = []
 
-/** A growing sequence of frames. `bytes` and `at` are open, because HPACK writes byte by byte. */
+/** A sequence of frames. `bytes` and `at` are open, because HPACK writes byte by byte. */
 export class FrameWriter {
   bytes: Buffer = Buffer.allocUnsafeSlow(slabBytes)
-  /** Offset of the next byte. */
+  /** Offset of the next byte, and with it the number of bytes written. */
   at = 0
-  #start = 0
+  // One closure for a writer's whole life instead of one for each write.
+  readonly #onWritten = (error?: Error | null) => {
+    // After an error nobody can tell who still reads the slab: it must never carry another connection's bytes.
+    if (!error) this.release()
+  }
 
-  /** A writer for one flush; give it back with `release` when its bytes are taken. */
+  /** A writer for one flush; it comes back with `send` or `release`. */
   static acquire(): FrameWriter {
     return pool.pop() ?? new FrameWriter()
   }
 
+  /** Gives it back; what was written and not sent is gone. */
   release(): void {
-    if (pool.length < pooledMax) pool.push(this)
+    this.at = 0
+    if (this.bytes.length === slabBytes && pool.length < pooledMax) pool.push(this)
   }
 
-  /** Bytes written since the last `take`. */
-  get length(): number {
-    return this.at - this.#start
+  /**
+   * Hands what was written to `socket`; false where it has enough for now. The writer comes back by itself once the
+   * socket has taken the bytes, and is not written to before.
+   */
+  send(socket: Socket): boolean {
+    if (this.at > 0) return socket.write(this.bytes.subarray(0, this.at), this.#onWritten)
+    this.release()
+    return true
   }
 
   /** Makes room for `bytes` more; everything below needs room made before. */
   reserve(bytes: number): void {
     if (this.at + bytes <= this.bytes.length) return
-    const pendingBytes = this.length
-    const slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, (pendingBytes + bytes) * (pendingBytes > 0 ? 2 : 1)))
-    slab.set(this.bytes.subarray(this.#start, this.at))
+    const slab = Buffer.allocUnsafeSlow((this.at + bytes) * 2)
+    slab.set(this.bytes.subarray(0, this.at))
     this.bytes = slab
-    this.#start = 0
-    this.at = pendingBytes
-  }
-
-  /** What was written since the last `take`. */
-  take(): Buffer {
-    const taken = this.bytes.subarray(this.#start, this.at)
-    this.#start = this.at
-    return taken
   }
 
   byte(value: number): void {

@@ -24,6 +24,10 @@ const firstRegular = 15
 addStaticName(firstStatus)
 for (let index = firstRegular; index <= staticCount; index++) addStaticName(index)
 
+/** By status: the static entry that holds it, 0 where there is none. */
+const statusIndexes = new Uint8Array(1000)
+for (let index = firstStatus; index <= lastStatus; index++) statusIndexes[Number(staticTable.values[index])] = index
+
 /** Indexes of names whose values are secrets: sent never-indexed, so that no hop compresses them (RFC 7541 §7.1.3). */
 const isSecret = new Uint8Array(staticCount + 1)
 for (const name of ['authorization', 'cookie', 'set-cookie', 'proxy-authorization']) {
@@ -82,13 +86,12 @@ export class HpackEncoder {
   }
 
   #status(out: FrameWriter, status: number): void {
-    const text = String(status)
-    for (let index = firstStatus; index <= lastStatus; index++) {
-      if (staticTable.values[index] !== text) continue
+    const index = statusIndexes[status] ?? 0
+    if (index !== 0) {
       out.byte(0x80 | index)
       return
     }
-    const length = scratch.write(`:status: ${text}`, 'latin1')
+    const length = scratch.write(`:status: ${status}`, 'latin1')
     this.#line(out, scratch, 0, 7, 9, length)
   }
 
@@ -111,6 +114,7 @@ export class HpackEncoder {
     this.#line(out, scratch, 0, name.length, valueStart, valueEnd)
   }
 
+  // Plain parameters here and below: an object for each header would cost as much as the look-up.
   #line(out: FrameWriter, bytes: Buffer, start: number, nameEnd: number, valueStart: number, valueEnd: number): void {
     out.reserve(nameEnd - start + valueEnd - valueStart + 24)
     let nameHash = 0

@@ -75,11 +75,13 @@ export const staticTable = buildStaticTable()
 export const staticCount = staticTable.names.length - 1
 
 const stride = 4
+const noBytes = Buffer.alloc(0)
+const noEntries = new Int32Array(0)
 
 /** A dynamic table. Entries are addressed by `serial`, which counts insertions and never changes. */
 export class DynamicTable {
   /** Holds the live lines back to back, oldest first; its neighbours in the table are neighbours here. */
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Buffer = noBytes
   /** Serial of the oldest live entry. */
   oldest = 0
   /** Serial of the next insertion. */
@@ -88,7 +90,7 @@ export class DynamicTable {
   #limitBytes: number
   #end = 0
   // Start, name length, line length and note of each entry; grown with use, because most connections idle.
-  #entries = new Int32Array(0)
+  #entries = noEntries
   #mask = -1
 
   constructor(limitBytes: number) {
@@ -185,7 +187,7 @@ export class DynamicTable {
 /** Copies `source` from `start` to `end` into `target` at `at`; a loop for short ranges, where a call costs more. */
 export function copyBytes(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): void {
   if (end - start > 64) {
-    target.set(source.subarray(start, end), at)
+    target.set(start === 0 && end === source.length ? source : source.subarray(start, end), at)
     return
   }
   let to = at

@@ -1,6 +1,5 @@
 // What comes on one connection: decides for each frame what RFC 9113 makes of it. Opens streams, fills their bodies,
 // moves their windows; never writes to the socket.
-import type { Request } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { ControlFrames } from './control-frames.js'
 import { FieldSection } from './field-section.js'
@@ -8,14 +7,18 @@ import { ReceiveWindow } from './flow-control.js'
 import { type FrameConsumer, FrameReader } from './frame-reader.js'
 import { ErrorCode, Flag, FrameType, initialWindowBytes, readUint31 } from './frames.js'
 import { HpackDecoder } from './hpack-decoder.js'
+import { report } from './refusals.js'
 import { RequestBody } from './request-body.js'
-import { bodyBytesOf, expectsContinue, faultOf, framesPerTurnOf, refusalOf } from './request-head.js'
+import { bodyBytesOf, faultOf, framesPerTurnOf, refusalOf, requestOf } from './request-head.js'
 import { SectionAssembler } from './section-assembler.js'
 import type { Session } from './session.js'
 import { Http2Stream } from './stream.js'
 
 /** One for the process: a section is read before the next one comes, on whatever connection. */
 const section = new FieldSection()
+
+/** A DATA frame that pays for a control frame beside it. */
+const earningBytes = 1024
 
 /** The receiving half of a connection. */
 export class Inbox implements FrameConsumer {
@@ -51,8 +54,8 @@ export class Inbox implements FrameConsumer {
     return this.#control.isGreeted
   }
 
-  onBadFrame(isSize: boolean, reason: string): void {
-    this.#fail(isSize ? ErrorCode.frameSizeError : ErrorCode.protocolError, reason)
+  onBadFrame(code: number, reason: string): void {
+    this.#fail(code, reason)
   }
 
   onFrame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
@@ -73,26 +76,16 @@ export class Inbox implements FrameConsumer {
     else this.#control.take(type, flags, streamId, bytes, start, end)
   }
 
-  onDataStart(flags: number, streamId: number, dataBytes: number, frameBytes: number) {
-    const session = this.#session
+  onDataStart(flags: number, streamId: number, dataBytes: number, frameBytes: number): void {
     this.#dataStream = undefined
     this.progress++
-    if (!this.#control.isGreeted) return this.#fail(ErrorCode.protocolError, 'the first frame is not SETTINGS')
-    if (this.assembler.streamId !== 0) return this.#fail(ErrorCode.protocolError, 'DATA within a field section')
-    if (streamId === 0) return this.#fail(ErrorCode.protocolError, 'DATA on stream 0')
-    if (!this.#window.take(frameBytes))
-      return this.#fail(ErrorCode.flowControlError, 'the connection window is used up')
-    // Given back on arrival: what a stream does not take is bounded by its own window and must not hold up the others.
-    this.#window.owe(frameBytes)
-    if (this.#window.isDue) session.outbox.windowUpdate(0, this.#window.credit(0))
-    if (dataBytes > 0) session.armour.earnControl(dataBytes > 1024 ? 1 : 0)
-    else if (!(flags & Flag.endStream) && !session.armour.takesControl(session.eventMs))
-      return this.#flood('empty DATA')
-    const stream = session.streams.get(streamId)
-    if (stream === undefined) return this.#lateData(streamId)
-    if (!this.#acceptsData(stream, flags, dataBytes, frameBytes)) return
-    this.#dataStream = stream
-    this.#dataFlags = flags
+    if (!this.#takesData(flags, streamId, dataBytes, frameBytes)) return
+    const stream = this.#session.streams.get(streamId)
+    if (stream === undefined) this.#lateData(streamId)
+    else if (this.#acceptsData(stream, flags, dataBytes, frameBytes)) {
+      this.#dataStream = stream
+      this.#dataFlags = flags
+    }
   }
 
   onData(chunk: Buffer): void {
@@ -109,6 +102,24 @@ export class Inbox implements FrameConsumer {
     if (stream === undefined || stream.isClosed || !(this.#dataFlags & Flag.endStream)) return
     stream.isRemoteEnded = true
     stream.body?.finish(undefined)
+  }
+
+  /** What concerns the connection: false where it ends. */
+  #takesData(flags: number, streamId: number, dataBytes: number, frameBytes: number): boolean {
+    const { armour, eventMs, outbox } = this.#session
+    if (!this.#control.isGreeted) this.#fail(ErrorCode.protocolError, 'the first frame is not SETTINGS')
+    else if (this.assembler.streamId !== 0) this.#fail(ErrorCode.protocolError, 'DATA within a field section')
+    else if (streamId === 0) this.#fail(ErrorCode.protocolError, 'DATA on stream 0')
+    else if (!this.#window.take(frameBytes)) this.#fail(ErrorCode.flowControlError, 'the connection window is used up')
+    else if (dataBytes === 0 && !(flags & Flag.endStream) && !armour.takesControl(eventMs)) this.#flood('empty DATA')
+    else {
+      // Given back on arrival: what a stream does not take is bounded by its own window and must not hold up the others.
+      this.#window.owe(frameBytes)
+      if (this.#window.isDue) outbox.windowUpdate(0, this.#window.credit(0))
+      if (dataBytes >= earningBytes) armour.earnControl(1)
+      return true
+    }
+    return false
   }
 
   /** RFC 9113 §8.1.1: what comes and what content-length says must agree, before a byte too many is passed on. */
@@ -220,36 +231,27 @@ export class Inbox implements FrameConsumer {
     const { streams, limits } = session
     streams.lastId = streamId
     const { flags, dependsOnItself } = this.assembler
-    const isEnded = (flags & Flag.endStream) !== 0
+    const body = flags & Flag.endStream ? 'none' : 'follows'
     const bodyBytes = bodyBytesOf(section)
     const fault = dependsOnItself
       ? new Failure('bad_request', 'a stream that depends on itself')
-      : faultOf(section, bodyBytes, isEnded)
+      : faultOf(section, bodyBytes, body)
     if (fault !== undefined) return this.#refuseMalformed(streamId, fault)
     if (!session.isTaking || streams.size >= limits.concurrentStreams) return this.#refuseStream(streamId)
     session.armour.earnControl(3)
-    const stream = this.#open(streamId, isEnded, bodyBytes)
+    const stream = this.#open(streamId, body, bodyBytes)
     const refusal = refusalOf(section, limits)
     if (refusal !== undefined) session.refuse(stream, refusal)
     else session.service.handle(stream)
   }
 
-  #open(streamId: number, isEnded: boolean, bodyBytes: number): Http2Stream {
+  #open(streamId: number, framing: 'none' | 'follows', bodyBytes: number): Http2Stream {
     const session = this.#session
     if (section.hasCrumbs && !section.isTooLarge) section.joinCookies()
-    const body = isEnded ? undefined : new RequestBody(session, streamId, bodyBytes)
-    const request: Request = {
-      protocol: 'h2',
-      method: section.method ?? '',
-      target: section.path ?? '',
-      authority: section.authority,
-      headers: section.block,
-      body,
-      expectsContinue: body !== undefined && expectsContinue(section),
-    }
+    const body = framing === 'none' ? undefined : new RequestBody(session, streamId, bodyBytes)
     const stream = new Http2Stream(session, {
       id: streamId,
-      request,
+      request: requestOf(section, body),
       body,
       framesPerTurn: framesPerTurnOf(section),
       sendWindowBytes: this.#control.initialWindowBytes,
@@ -259,20 +261,19 @@ export class Inbox implements FrameConsumer {
   }
 
   #refuseMalformed(streamId: number, failure: Failure): void {
-    const session = this.#session
-    session.service.refused({
-      connection: session.connection,
-      protocol: 'h2',
-      status: null,
-      failure,
-      method: section.method ?? null,
-      target: section.path ?? null,
-      host: section.authority ?? null,
-    })
+    const { method, path: target, authority } = section
+    report(this.#session, failure, null, { method, target, authority })
     this.#fault(streamId, ErrorCode.protocolError, failure)
   }
 
   #refuseStream(streamId: number): void {
+    const { armour, eventMs, isTaking, outbox, streams } = this.#session
+    // Behind a GOAWAY: the client could not know, so it is no fault of its own.
+    if (!isTaking && armour.takesControl(eventMs)) {
+      outbox.rstStream(streamId, ErrorCode.refusedStream)
+      streams.remember(streamId, 'reset_here')
+      return
+    }
     this.#fault(streamId, ErrorCode.refusedStream, new Failure('flood', 'more streams than announced'))
   }
 

@@ -1,5 +1,7 @@
-// The bounds of one HTTP/2 connection, each with its default in sight. Read anew whenever one is needed, so that a
-// reload reaches open connections.
+// The bounds of one HTTP/2 connection, each with its default in sight. Budgets, the pool and what SETTINGS announce are
+// fixed when a connection opens; all others are read anew when they are needed, so that a reload reaches open ones.
+import type { WireLimits } from '../wire/downstream.js'
+import { Setting } from './frames.js'
 
 /** What one HTTP/2 connection may cost. Budgets refill with time: a burst, and so many a second. */
 export interface Http2Limits {
@@ -52,4 +54,19 @@ export const defaultHttp2Limits: Http2Limits = {
   streamBufferBytes: 128 * 1024,
   connectionBufferBytes: 2 * 1024 * 1024,
   closeMs: 1000,
+}
+
+/** The SETTINGS that tell a client of these limits, as id, value, id, value, … */
+export function announcedSettings(limits: WireLimits & Http2Limits): readonly number[] {
+  return [
+    Setting.maxConcurrentStreams,
+    limits.concurrentStreams,
+    Setting.initialWindowSize,
+    limits.streamWindowBytes,
+    Setting.maxHeaderListSize,
+    limits.headerBytes,
+    // RFC 9218 §2.1: the priority header is read, the old signal is not.
+    Setting.noRfc7540Priorities,
+    1,
+  ]
 }

@@ -11,8 +11,10 @@ import type { Http2Stream } from './stream.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
-/** Bytes in the socket's queue above which nothing more is read: a client that does not read may not make us write. */
+/** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
+/** A frame of the response that pays for the frames that answer it. */
+const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
 
 /** The sending half of a connection. */
@@ -31,6 +33,7 @@ export class Outbox implements Flushable {
   #firstReady: Http2Stream | undefined
   #lastReady: Http2Stream | undefined
   #ended: Http2Stream[] = []
+  #spare: Http2Stream[] = []
   #paused: Http2Stream[] = []
 
   constructor(session: Session, socket: Socket) {
@@ -56,7 +59,7 @@ export class Outbox implements Flushable {
     if (this.#isClosed) return
     const writer = this.writer
     writer.reserve(frameHeadBytes)
-    const headAt = writer.length
+    const headAt = writer.at
     writer.at += frameHeadBytes
     this.encoder.encodeResponse(writer, head.status, head.headers)
     this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
@@ -127,7 +130,7 @@ export class Outbox implements Flushable {
   /** The socket has room again. */
   drained(): void {
     this.blockedSinceMs = undefined
-    this.#socket.resume()
+    if (this.#socket.isPaused()) this.#socket.resume()
     this.flush()
   }
 
@@ -135,16 +138,26 @@ export class Outbox implements Flushable {
     this.#isScheduled = false
     if (this.#isClosed) return
     this.#session.tick()
-    if (this.blockedSinceMs === undefined) this.#writeBodies()
+    if (this.blockedSinceMs !== undefined) {
+      // What piles up meanwhile is what the client makes us say; when it is too much, we stop listening.
+      if (this.#writer !== undefined && this.#writer.at > unreadBytesMax) this.#socket.pause()
+      return
+    }
+    this.#writeBodies()
     this.#send()
-    this.#announce()
+    this.#resumeSources()
     if (this.#firstReady !== undefined && this.blockedSinceMs === undefined) this.#schedule()
+  }
+
+  /** Sends what is written, whatever the state of the socket, and nothing after it. */
+  finish(): void {
+    this.#send()
+    this.close()
   }
 
   /** Nothing more is sent. */
   close(): void {
     this.#isClosed = true
-    this.#writer?.take()
     this.#writer?.release()
     this.#writer = undefined
     this.#firstReady = this.#lastReady = undefined
@@ -190,67 +203,65 @@ export class Outbox implements Flushable {
         ? 0
         : Math.min(roomBytes, frameBytesMax, stream.queuedBytes, stream.sendWindowBytes, this.windowBytes)
     const isEnd = stream.isSourceEnded && bytes === stream.queuedBytes
-    if (bytes > 0 || stream.trailers === undefined) this.#writeData(writer, stream, bytes, isEnd)
+    const flags = isEnd && stream.trailers === undefined ? Flag.endStream : 0
+    if (bytes > 0 || flags !== 0) this.#writeData(writer, stream, bytes, flags)
     if (!isEnd) return bytes
     if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
     this.ended(stream)
     return bytes
   }
 
-  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, isEnd: boolean): void {
+  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, flags: number): void {
     writer.reserve(frameHeadBytes + bytes)
-    writer.frameHead(bytes, FrameType.data, isEnd && stream.trailers === undefined ? Flag.endStream : 0, stream.id)
+    writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
     this.#queuedBytes -= bytes
-    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection.
-    this.#session.armour.earnControl(2)
+    // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
+    // opened byte by byte earns nothing.
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
   }
 
   #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {
     if (stream.trailers === undefined) return
     writer.reserve(frameHeadBytes)
-    const headAt = writer.length
+    const headAt = writer.at
     writer.at += frameHeadBytes
     this.encoder.encodeTrailers(writer, stream.trailers)
     this.#frameSection(writer, headAt, stream.id, Flag.endStream)
   }
 
-  /** Puts the frame head before a section that was written behind room for it; a long one continues in CONTINUATION. */
+  /** Puts the frame head before a section that was written behind room for it. */
   #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const frameStart = writer.at - (writer.length - headAt)
-    const sectionBytes = writer.length - headAt - frameHeadBytes
-    const firstBytes = Math.min(sectionBytes, frameBytesMax)
-    const rest = Buffer.from(writer.bytes.subarray(frameStart + frameHeadBytes + firstBytes, writer.at))
-    writer.at = frameStart
-    writer.frameHead(firstBytes, FrameType.headers, endFlag | (rest.length === 0 ? Flag.endHeaders : 0), streamId)
-    writer.at += firstBytes
-    for (let at = 0; at < rest.length; at += frameBytesMax) {
-      const end = Math.min(rest.length, at + frameBytesMax)
-      writer.reserve(frameHeadBytes + end - at)
-      writer.frameHead(end - at, FrameType.continuation, end === rest.length ? Flag.endHeaders : 0, streamId)
-      writer.copy(rest, at, end)
+    const end = writer.at
+    const sectionBytes = end - headAt - frameHeadBytes
+    writer.at = headAt
+    if (sectionBytes > frameBytesMax) {
+      continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
+      return
     }
+    writer.frameHead(sectionBytes, FrameType.headers, endFlag | Flag.endHeaders, streamId)
+    writer.at = end
   }
 
+  /** One write for all that the turn brought; then the streams whose last byte was in it hear of it. */
   #send(): void {
     const writer = this.#writer
     if (writer === undefined) return
     this.#writer = undefined
-    const isTaken = writer.length === 0 || this.#socket.write(writer.take())
-    writer.release()
-    if (isTaken) return
-    this.blockedSinceMs ??= this.#session.eventMs
-    if (this.#socket.writableLength > unreadBytesMax) this.#socket.pause()
+    if (!writer.send(this.#socket)) {
+      this.blockedSinceMs ??= this.#session.eventMs
+      this.#session.blocked()
+    }
+    if (this.#ended.length === 0) return
+    const ended = this.#ended
+    this.#ended = this.#spare
+    for (let index = 0; index < ended.length; index++) (ended[index] as Http2Stream).sent()
+    ended.length = 0
+    this.#spare = ended
   }
 
-  /** Tells the streams whose last byte has left, and the sources that have room again. */
-  #announce(): void {
-    if (this.#ended.length > 0) {
-      const ended = this.#ended
-      this.#ended = []
-      for (const stream of ended) stream.sent()
-    }
+  #resumeSources(): void {
     if (this.#paused.length === 0) return
     const paused = this.#paused
     this.#paused = []
@@ -260,5 +271,17 @@ export class Outbox implements Flushable {
       if (stream.queuedBytes <= boundBytes) stream.resumeSource()
       else this.#paused.push(stream)
     }
+  }
+}
+
+/** Writes a section that is larger than a frame. */
+function continueSection(writer: FrameWriter, section: Buffer, streamId: number, endFlag: number): void {
+  for (let at = 0; at < section.length; at += frameBytesMax) {
+    const end = Math.min(section.length, at + frameBytesMax)
+    const lastFlag = end === section.length ? Flag.endHeaders : 0
+    writer.reserve(frameHeadBytes + end - at)
+    if (at === 0) writer.frameHead(end, FrameType.headers, endFlag | lastFlag, streamId)
+    else writer.frameHead(end - at, FrameType.continuation, lastFlag, streamId)
+    writer.copy(section, at, end)
   }
 }

@@ -11,13 +11,14 @@ export class RequestBody implements BodySource {
   readonly lengthBytes: number
   /** The sink has no room: that nothing comes is not the client's fault. */
   isFull = false
+  /** Nobody takes what still comes. */
+  isUnwanted = false
   readonly #session: Session
   readonly #streamId: number
   readonly #window: ReceiveWindow
   #grownBytes = 0
   #untakenBytes = 0
   #sink: BodySink | undefined
-  #isUnwanted = false
   #isEnded = false
   #failure: Failure | undefined
   #trailers: HeaderBlock | undefined
@@ -48,7 +49,7 @@ export class RequestBody implements BodySource {
   }
 
   abort(_failure: Failure): void {
-    this.#isUnwanted = true
+    this.isUnwanted = true
     this.#sink = undefined
     this.#waiting = undefined
   }
@@ -62,7 +63,7 @@ export class RequestBody implements BodySource {
 
   /** Takes a part of the body from the client. */
   receive(chunk: Buffer): void {
-    if (this.#isUnwanted) return
+    if (this.isUnwanted) return
     this.#untakenBytes += chunk.length
     if (this.#sink === undefined) {
       this.#waiting ??= []
@@ -75,7 +76,7 @@ export class RequestBody implements BodySource {
 
   /** The client has sent all; `trailers` are lent. */
   finish(trailers: HeaderBlock | undefined): void {
-    if (this.#isUnwanted) return
+    if (this.isUnwanted) return
     this.#isEnded = true
     const sink = this.#sink
     if (sink === undefined) {
@@ -88,8 +89,8 @@ export class RequestBody implements BodySource {
 
   /** The rest will not come. */
   fail(failure: Failure): void {
-    if (this.#isUnwanted || this.#isEnded) return
-    this.#isUnwanted = true
+    if (this.isUnwanted || this.#isEnded) return
+    this.isUnwanted = true
     this.#failure = failure
     this.#waiting = undefined
     const sink = this.#sink
@@ -107,7 +108,7 @@ export class RequestBody implements BodySource {
   #take(): void {
     this.#window.owe(this.#untakenBytes)
     this.#untakenBytes = 0
-    if (this.#isEnded || this.#isUnwanted || !this.#window.isDue) return
+    if (this.#isEnded || this.isUnwanted || !this.#window.isDue) return
     this.#session.outbox.windowUpdate(this.#streamId, this.#window.credit(this.#growth()))
   }
 

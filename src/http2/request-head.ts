@@ -1,19 +1,19 @@
 // Judges the head of a request (RFC 9113 §8.3.1, §8.1.1): what makes it malformed, what is merely too much, and what its
 // body will be. Pure; used by the inbox once HPACK has delivered the section.
-import { unknownLength } from '../wire/body.js'
+import { type BodySource, unknownLength } from '../wire/body.js'
 import { isTargetByte, isTokenByte } from '../wire/character.js'
-import type { WireLimits } from '../wire/downstream.js'
+import type { Request, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { FieldSection } from './field-section.js'
 
 /** Why a request is malformed, which is a stream error; undefined for a sound one. */
-export function faultOf(section: FieldSection, bodyBytes: number, isEnded: boolean): Failure | undefined {
+export function faultOf(section: FieldSection, bodyBytes: number, body: 'none' | 'follows'): Failure | undefined {
   if (section.fault !== undefined) return new Failure('bad_header', section.fault)
   const reason = pseudoFault(section)
   if (reason !== undefined) return new Failure('bad_request', reason)
   if (Number.isNaN(bodyBytes)) return new Failure('bad_request', 'a content-length that is not one number')
-  if (isEnded && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
+  if (body === 'none' && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
   return undefined
 }
 
@@ -27,10 +27,17 @@ export function refusalOf(section: FieldSection, limits: WireLimits): Failure | 
   return undefined
 }
 
-/** Whether the client waits for a 100. */
-export function expectsContinue(section: FieldSection): boolean {
-  if (!section.has(Field.expect)) return false
-  return section.block.hasValue(section.block.find(Field.expect), '100-continue')
+/** The request that a sound section is; its headers are lent with the section. */
+export function requestOf(section: FieldSection, body: BodySource | undefined): Request {
+  return {
+    protocol: 'h2',
+    method: section.method ?? '',
+    target: section.path ?? '',
+    authority: section.authority,
+    headers: section.block,
+    body,
+    expectsContinue: body !== undefined && expectsContinue(section),
+  }
 }
 
 /** The content-length, `unknownLength` without one, NaN where it is not exactly one number. */
@@ -52,12 +59,32 @@ export function bodyBytesOf(section: FieldSection): number {
   return bytes
 }
 
+const defaultUrgency = 3
+
 /** Frames for each turn by RFC 9218 urgency: the urgent get more, and nobody starves. */
 export function framesPerTurnOf(section: FieldSection): number {
-  if (!section.has(Field.priority)) return 2
-  const urgency = /(?:^|,)\s*u=([0-7])\s*(?:,|;|$)/.exec(section.block.valueOf(section.block.find(Field.priority)))?.[1]
-  if (urgency === undefined || urgency === '3') return 2
-  return urgency < '3' ? 4 : 1
+  const urgency = section.has(Field.priority) ? urgencyOf(section) : defaultUrgency
+  if (urgency === defaultUrgency) return 2
+  return urgency < defaultUrgency ? 4 : 1
+}
+
+/** Looks for `u=` and a digit only: what is not understood is ignored (RFC 9218 §4). */
+function urgencyOf(section: FieldSection): number {
+  const { block } = section
+  const line = block.find(Field.priority)
+  const end = block.valueEndOf(line)
+  for (let at = block.valueStartOf(line); at + 2 < end; at++) {
+    if (block.bytes[at] !== 0x75 || block.bytes[at + 1] !== 0x3d) continue
+    const urgency = (block.bytes[at + 2] as number) - 0x30
+    return urgency >= 0 && urgency <= 7 ? urgency : defaultUrgency
+  }
+  return defaultUrgency
+}
+
+/** Whether the client waits for a 100 (RFC 9110 §10.1.1). */
+function expectsContinue(section: FieldSection): boolean {
+  if (!section.has(Field.expect)) return false
+  return section.block.hasValue(section.block.find(Field.expect), '100-continue')
 }
 
 function pseudoFault(section: FieldSection): string | undefined {

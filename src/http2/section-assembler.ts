@@ -1,6 +1,8 @@
 // Puts together a field section that may be spread over HEADERS and CONTINUATION frames (RFC 9113 §4.3, §6.10).
 // One that fits a frame is not copied. Bounded in bytes and in frames.
 
+const emptyBytes = Buffer.alloc(0)
+
 /** What was opened and not yet ended by END_HEADERS. */
 export class SectionAssembler {
   /** The stream whose section is open, 0 where none is: no other frame may come in between. */
@@ -9,7 +11,7 @@ export class SectionAssembler {
   flags = 0
   /** Its stream depends on itself, which is a stream error once the section is read. */
   dependsOnItself = false
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Buffer = emptyBytes
   length = 0
   frameCount = 0
 
@@ -40,5 +42,3 @@ export class SectionAssembler {
     this.bytes = emptyBytes
   }
 }
-
-const emptyBytes = Buffer.alloc(0)

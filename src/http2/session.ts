@@ -35,6 +35,8 @@ export interface Session {
   fault(streamId: number, code: number, failure: Failure): void
   /** A connection error (RFC 9113 §5.4.1): says why, ends everything. */
   fail(code: number, failure: Failure): void
+  /** The socket takes nothing more for now. */
+  blocked(): void
   /** The client acknowledged a PING of ours. */
   pinged(): void
   /** The client sent GOAWAY: it opens no more streams. */

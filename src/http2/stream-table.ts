@@ -33,13 +33,13 @@ export class StreamTable {
 
   /** Forgets an open stream; it is no longer found by its id. */
   remove(stream: Http2Stream): void {
-    if (this.#open.delete(stream.id)) this.remember(stream.id, stream.isResetHere)
+    if (this.#open.delete(stream.id)) this.remember(stream.id, stream.isResetHere ? 'reset_here' : 'closed')
   }
 
   /** Notes how a stream ended; also for one that was refused before it was open. */
-  remember(id: number, isResetHere: boolean): void {
+  remember(id: number, end: 'reset_here' | 'closed'): void {
     this.#remembered ??= new Float64Array(rememberedCount)
-    this.#remembered[this.#rememberedAt++ & (rememberedCount - 1)] = id * 2 + Number(isResetHere)
+    this.#remembered[this.#rememberedAt++ & (rememberedCount - 1)] = id * 2 + (end === 'reset_here' ? 1 : 0)
   }
 
   /** What a stream that is not open is; skipped ones were passed over by a larger id, or ended long ago. */

@@ -57,6 +57,8 @@ export class Http2Stream implements Downstream, BodySink {
   isReady = false
   readonly #session: Session
   #isHeadSent = false
+  /** The client waits for our 100: that its body does not come is not its fault. */
+  #awaitsContinue: boolean
   #isSourcePaused = false
   #source: BodySource | undefined
   #expectedBytes = unknownLength
@@ -74,6 +76,7 @@ export class Http2Stream implements Downstream, BodySink {
     this.sendWindowBytes = opening.sendWindowBytes
     this.isRemoteEnded = opening.body === undefined
     this.movedMs = session.eventMs
+    this.#awaitsContinue = opening.request.expectsContinue
   }
 
   get connection(): Connection {
@@ -83,6 +86,7 @@ export class Http2Stream implements Downstream, BodySink {
   inform(head: ResponseHead): void {
     // RFC 9113 §8.6: 101 does not exist here.
     if (this.#isHeadSent || this.isClosed || head.status === 101) return
+    if (head.status === 100) this.#continued()
     this.#session.outbox.head(this.id, head, 'follows')
   }
 
@@ -129,9 +133,9 @@ export class Http2Stream implements Downstream, BodySink {
 
   write(chunk: Buffer): boolean {
     if (this.isClosed || this.isSourceEnded) return true
-    if (this.#chunks === noChunks) this.#chunks = []
     if (this.queuedBytes === 0) this.movedMs = this.#session.tick()
-    this.#chunks.push(chunk)
+    if (this.#chunks === noChunks) this.#chunks = [chunk]
+    else this.#chunks.push(chunk)
     this.queuedBytes += chunk.length
     this.#session.outbox.queued(this, chunk.length)
     if (this.#expectedBytes !== unknownLength && this.bytesSent + this.queuedBytes > this.#expectedBytes) {
@@ -200,7 +204,8 @@ export class Http2Stream implements Downstream, BodySink {
   /** When it will have stood still for too long; never while it waits for neither body. */
   stallsAtMs(bodyIdleMs: number): number {
     const isSending = this.queuedBytes > 0
-    return isSending || !this.isRemoteEnded ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
+    const isReceiving = !this.isRemoteEnded && this.body?.isUnwanted === false && !this.#awaitsContinue
+    return isSending || isReceiving ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
   }
 
   /** Nothing has moved for too long. */
@@ -208,6 +213,11 @@ export class Http2Stream implements Downstream, BodySink {
     if (this.queuedBytes > 0) this.reset(new Failure('client_stalled', 'the client opened no window'))
     else if (this.body?.isFull) this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
     else this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+  }
+
+  #continued(): void {
+    this.#awaitsContinue = false
+    this.movedMs = this.#session.tick()
   }
 
   #nextChunk(): void {

@@ -9,7 +9,9 @@ import {
   type PairReading,
   type PairVersions,
   type PendingReason,
+  quickRetries,
   readPair,
+  retryDelayMs,
 } from '../tls/certificate-source.js'
 
 const readingsAtOnce = 32
@@ -20,12 +22,22 @@ export interface ShelvedPair {
   /** What serves; undefined where no good pair has been read yet. */
   readonly certificate: Certificate | undefined
   /** Why the files cannot be used as they are; undefined where they are what serves. */
-  readonly pending: { readonly reason: PendingReason; readonly defects: readonly CertificateDefect[] } | undefined
+  readonly pending: PendingPair | undefined
+}
+
+/** Files that cannot be used as they are. */
+export interface PendingPair {
+  readonly reason: PendingReason
+  readonly defects: readonly CertificateDefect[]
+  /** Nobody is just writing them: the quick retries are through, or the pair is whole and will not do. */
+  readonly isOverdue: boolean
 }
 
 interface Slot extends ShelvedPair {
   readonly loaded: LoadedPair | undefined
   readonly versions: PairVersions
+  /** How often a pending pair has been read again. */
+  readonly retries: number
 }
 
 /** Which slots a refresh found new. */
@@ -45,7 +57,7 @@ export class CertificateShelf {
     const before = this.#slots
     const slots = new Map<string, Slot>()
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const unique = new Map(wanted.map((files) => [keyOf(files), files]))
+    const unique = new Map(wanted.map((files) => [pairKey(files), files]))
     await forEachBounded([...unique], readingsAtOnce, async ([key, files]) => {
       const slot = before.get(key)
       const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await readSlot(files, slot)
@@ -57,23 +69,38 @@ export class CertificateShelf {
     return outcome
   }
 
+  /** Forgets all pairs but these. */
+  retain(wanted: readonly CertificateFiles[]): void {
+    const keys = new Set(wanted.map(pairKey))
+    for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
+  }
+
   get(files: CertificateFiles): ShelvedPair | undefined {
-    return this.#slots.get(keyOf(files))
+    return this.#slots.get(pairKey(files))
   }
 
-  /** Whether some pair waits for its other half. */
-  get hasPending(): boolean {
-    return [...this.#slots.values()].some(({ pending }) => pending !== undefined)
+  /** How soon a pending pair should be read again; undefined where none is pending. */
+  retryDelayMs(pollMs: number): number | undefined {
+    const delaysMs = this.#pending().map(([, { retries }]) => retryDelayMs(retries, pollMs))
+    return delaysMs.length === 0 ? undefined : Math.min(...delaysMs)
   }
 
-  /** Whether reading a pending pair again gives something else than before. */
+  /** Reads pending pairs again; whether one is no longer what it was. */
   async hasNews(): Promise<boolean> {
-    for (const slot of this.#slots.values()) {
-      if (slot.pending === undefined) continue
+    let hasNews = false
+    for (const [key, slot] of this.#pending()) {
       const reading = await readPair(slot.files, slot.loaded)
-      if (reading.kind !== 'pending' || reading.reason !== slot.pending.reason) return true
+      const next = slotOf(slot.files, reading, slot.retries + 1)
+      if (next.pending?.reason !== slot.pending?.reason || next.pending?.isOverdue !== slot.pending?.isOverdue) {
+        hasNews = true
+      }
+      this.#slots.set(key, { ...slot, retries: slot.retries + 1 })
     }
-    return false
+    return hasNews
+  }
+
+  #pending(): [string, Slot][] {
+    return [...this.#slots].filter(([, { pending }]) => pending !== undefined)
   }
 
   /** The versions of all files, for the watch. */
@@ -82,8 +109,9 @@ export class CertificateShelf {
   }
 }
 
-function keyOf(files: CertificateFiles): string {
-  return `${files.cert}\0${files.key}`
+/** What makes two configured pairs the same. */
+export function pairKey({ cert, key }: CertificateFiles): string {
+  return `${cert}\0${key}`
 }
 
 function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
@@ -92,15 +120,24 @@ function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
 }
 
 async function readSlot(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
-  return slotOf(files, await readPair(files, slot?.loaded))
+  const reading = await readPair(files, slot?.loaded)
+  return slotOf(files, reading, slot?.pending === undefined ? 0 : slot.retries)
 }
 
-function slotOf(files: CertificateFiles, reading: PairReading): Slot {
+function slotOf(files: CertificateFiles, reading: PairReading, retries: number): Slot {
   const { versions } = reading
   if (reading.kind !== 'pending') {
     const { pair } = reading
-    return { files, certificate: pair.certificate, pending: undefined, loaded: pair, versions }
+    return { files, certificate: pair.certificate, pending: undefined, loaded: pair, versions, retries: 0 }
   }
   const { reason, defects, served } = reading
-  return { files, certificate: served?.certificate, pending: { reason, defects }, loaded: served, versions }
+  const isOverdue = reason === 'refused' || retries >= quickRetries
+  return {
+    files,
+    certificate: served?.certificate,
+    pending: { reason, defects, isOverdue },
+    loaded: served,
+    versions,
+    retries,
+  }
 }

@@ -38,7 +38,11 @@ export function watchedCertificates({ sites, fallback }: Snapshot): WatchedCerti
   const users = new Map<Certificate, string[]>()
   if (fallback !== undefined) users.set(fallback, [])
   for (const { vhost, certificates } of sites) {
-    for (const certificate of certificates) users.set(certificate, [...(users.get(certificate) ?? []), vhost.id])
+    for (const certificate of certificates) {
+      const known = users.get(certificate)
+      if (known === undefined) users.set(certificate, [vhost.id])
+      else known.push(vhost.id)
+    }
   }
   return [...users].map(([certificate, vhosts]) => ({ name: certificate.certFile, certificate, vhosts }))
 }

@@ -19,6 +19,11 @@ export function changesBetween(before: Snapshot, after: Snapshot): Changes {
   return { added, removed, changed }
 }
 
+/** Whether the same configuration shows other certificates. */
+export function hasOtherCertificates(before: Snapshot, after: Snapshot): boolean {
+  return changesBetween(before, after).changed > 0 || before.fallback !== after.fallback
+}
+
 // Where a site stands in its file is no part of what it means.
 function signatureOf({ vhost, certificates }: ServingSite): string {
   const fingerprints = certificates.map(({ fingerprint256 }) => fingerprint256)

@@ -54,8 +54,9 @@ export class ListenerSet {
     return this.#listeners.get(key)
   }
 
-  all(): Iterable<Listener> {
-    return this.#listeners.values()
+  /** Each with its key. */
+  all(): Iterable<[string, Listener]> {
+    return this.#listeners
   }
 
   /** Connections open on all listeners. */

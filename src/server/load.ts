@@ -3,18 +3,23 @@
 
 import type { CertificateFiles, Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
-import { loadConfig } from '../config/load.js'
-import type { Parse } from '../config/parse.js'
+import { type LoadedConfig, loadConfig } from '../config/load.js'
+import { type Parse, parseYaml } from '../config/parse.js'
 import type { FileVersion } from '../files/file-content.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { Disk } from './disk.js'
 import { pairErrors, resolveSites } from './sites.js'
-import { compile, type Snapshot } from './snapshot.js'
+import { compile, type Snapshot, sitesUnder } from './snapshot.js'
+
+/** A configuration without mistakes outside its sites. */
+export type UsableConfig = LoadedConfig & { readonly config: Config }
 
 /** What came of a load. */
 export interface LoadOutcome {
   /** Undefined where mistakes outside the sites make the whole unusable. */
   readonly snapshot: Snapshot | undefined
+  /** What the snapshot was made of. */
+  readonly usable: UsableConfig | undefined
   /** Mistakes outside the sites. */
   readonly errors: readonly ConfigError[]
   /** What was read, in the versions that were read, for the watch. */
@@ -28,37 +33,50 @@ export interface LoadRequest {
   readonly shelf: CertificateShelf
   /** What serves now; undefined at a cold start. */
   readonly previous: Snapshot | undefined
-  /** Parses what has changed and remembers the rest. */
-  readonly parse: Parse
+  /** Parses what has changed and remembers the rest; left out, everything is parsed. */
+  readonly parse?: Parse
   /** Files that are known to have changed. */
   readonly changed: ReadonlySet<string> | 'all'
 }
 
-const nothing: RefreshOutcome = { accepted: [], pending: [] }
-
 /** Loads everything that the main file names. */
 export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const disk = new Disk()
-  const loaded = loadConfig(request.mainFile, disk, request.parse)
-  const { config } = loaded
-  if (config === undefined) {
-    const versions = new Map([...request.shelf.versions(), ...disk.versions])
-    return { snapshot: undefined, errors: loaded.errors, versions, certificates: nothing }
-  }
-  const certificates = await request.shelf.refresh(wantedPairs(config, request.previous), request.changed)
-  const versions = new Map([...request.shelf.versions(), ...disk.versions])
-  const fallback = config.fallbackCertificate === undefined ? undefined : request.shelf.get(config.fallbackCertificate)
-  if (fallback !== undefined && fallback.certificate === undefined) {
-    return { snapshot: undefined, errors: pairErrors(fallback), versions, certificates }
-  }
-  const sites = resolveSites({ ...loaded, config }, request.shelf, request.previous?.sites ?? [])
-  const snapshot = compile({ config, sites, fallback: fallback?.certificate }, request.previous)
-  return { snapshot, errors: [], versions, certificates }
+  const { shelf, previous, changed } = request
+  const loaded = loadConfig(request.mainFile, disk, request.parse ?? parseYaml)
+  const configured = loaded.config === undefined ? [] : pairsOf(loaded.config)
+  // What serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
+  const certificates = await shelf.refresh([...pairsInService(previous), ...configured], changed)
+  const usable = loaded.config === undefined ? undefined : { ...loaded, config: loaded.config }
+  const errors = usable === undefined ? loaded.errors : fallbackErrors(usable.config, shelf)
+  const snapshot = usable === undefined || errors.length > 0 ? undefined : snapshotOf(usable, shelf, previous)
+  shelf.retain([...pairsInService(snapshot ?? previous), ...configured])
+  const versions = new Map([...shelf.versions(), ...disk.versions])
+  const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
+  return { snapshot, usable, errors, versions, certificates: { ...certificates, pending } }
 }
 
-// What an earlier generation serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
-function wantedPairs(config: Config, previous: Snapshot | undefined): CertificateFiles[] {
-  const fallback = config.fallbackCertificate === undefined ? [] : [config.fallbackCertificate]
-  const kept = previous?.sites.flatMap(({ vhost }) => vhost.certificates) ?? []
-  return [...kept, ...fallback, ...config.vhosts.flatMap(({ certificates }) => certificates)]
+/** What `usable` means with the certificates that are on the shelf now. */
+export function snapshotOf(usable: UsableConfig, shelf: CertificateShelf, previous: Snapshot | undefined): Snapshot {
+  const { config } = usable
+  const sites = resolveSites(usable, shelf, previous === undefined ? [] : sitesUnder(config, previous))
+  const fallback = config.fallbackCertificate === undefined ? undefined : shelf.get(config.fallbackCertificate)
+  return compile({ config, sites, fallback: fallback?.certificate }, previous)
+}
+
+function pairsOf({ fallbackCertificate, vhosts }: Config): CertificateFiles[] {
+  const fallback = fallbackCertificate === undefined ? [] : [fallbackCertificate]
+  return [...fallback, ...vhosts.flatMap(({ certificates }) => certificates)]
+}
+
+function pairsInService(snapshot: Snapshot | undefined): CertificateFiles[] {
+  if (snapshot === undefined) return []
+  const { fallbackCertificate } = snapshot.config
+  const fallback = fallbackCertificate === undefined ? [] : [fallbackCertificate]
+  return [...fallback, ...snapshot.sites.flatMap(({ vhost }) => vhost.certificates)]
+}
+
+function fallbackErrors({ fallbackCertificate }: Config, shelf: CertificateShelf): readonly ConfigError[] {
+  const pair = fallbackCertificate === undefined ? undefined : shelf.get(fallbackCertificate)
+  return pair === undefined || pair.certificate !== undefined ? [] : pairErrors(pair)
 }

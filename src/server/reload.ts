@@ -1,13 +1,13 @@
 // From a change on disk to a snapshot that serves, one load at a time; says in the log what came of it.
-// Owned by the server; a load that fails leaves everything as it is.
+// Owned by the server; a load that fails leaves everything as it is, and certificates are renewed all the same.
+import type { Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
-import { retryDelayMs } from '../tls/certificate-source.js'
 import { CertificateShelf } from './certificate-shelf.js'
-import { changesBetween } from './changes.js'
-import { type LoadOutcome, load } from './load.js'
+import { changesBetween, hasOtherCertificates } from './changes.js'
+import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
 import { reportCertificates, reportDegraded } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
 
@@ -20,15 +20,21 @@ export interface ReloadOptions {
   readonly apply: (snapshot: Snapshot) => Promise<readonly ConfigError[]>
 }
 
+type ChangedFiles = ReadonlySet<string> | 'all'
+
 /** Follows the files of one configuration. Closed by its owner. */
 export class Reload {
   readonly #options: ReloadOptions
   readonly #shelf = new CertificateShelf()
   readonly #parse = createRememberingParser()
   #watch: FileWatch | undefined
+  #watchSettings: Config['reload'] | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #retryTimer: NodeJS.Timeout | undefined
-  #retries = 0
+  /** What the snapshot in service was made of. */
+  #inService: UsableConfig | undefined
+  /** The mistakes that were told last, so that each is told once. */
+  #toldErrors = ''
   #isClosed = false
 
   constructor(options: ReloadOptions) {
@@ -42,6 +48,7 @@ export class Reload {
 
   /** Reads everything again, changed or not. */
   async now(): Promise<readonly ConfigError[]> {
+    this.#toldErrors = ''
     return await this.#inTurn(() => this.#load('all'))
   }
 
@@ -58,21 +65,45 @@ export class Reload {
     return turn
   }
 
-  async #load(changed: ReadonlySet<string> | 'all'): Promise<readonly ConfigError[]> {
+  /** For loads that nobody waits for: a mistake of ours must not end what serves. */
+  #inTurnUnheard(work: () => Promise<unknown>): void {
+    this.#inTurn(work).catch((error: unknown) => {
+      this.#options
+        .log()
+        .error('reload_failed', 'a mistake of Hostward itself; nothing was changed', { error: String(error) })
+    })
+  }
+
+  async #load(changed: ChangedFiles): Promise<readonly ConfigError[]> {
     const startedMs = performance.now()
     const previous = this.#options.current()
     const { mainFile } = this.#options
     const outcome = await load({ mainFile, shelf: this.#shelf, parse: this.#parse, previous, changed })
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
-    reportCertificates(this.#options.log(), outcome, outcome.snapshot ?? previous)
+    if (errors.length === 0) this.#inService = outcome.usable
+    else await this.#applyRenewals(previous)
+    const current = this.#options.current()
+    reportCertificates(this.#options.log(), outcome, current)
     if (errors.length > 0) this.#reportRejected(errors, previous)
-    else if (outcome.snapshot !== undefined)
-      this.#reportApplied(outcome.snapshot, previous, performance.now() - startedMs)
-    if (errors.length === 0 || previous !== undefined) this.#follow(outcome)
+    else this.#toldErrors = ''
+    if (current !== undefined && current !== previous) {
+      this.#reportApplied(current, previous, performance.now() - startedMs)
+    }
+    this.#follow(outcome)
     return errors
   }
 
+  // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.
+  async #applyRenewals(previous: Snapshot | undefined): Promise<void> {
+    if (this.#inService === undefined || previous === undefined) return
+    const renewed = snapshotOf(this.#inService, this.#shelf, previous)
+    if (hasOtherCertificates(previous, renewed)) await this.#options.apply(renewed)
+  }
+
   #reportRejected(errors: readonly ConfigError[], previous: Snapshot | undefined): void {
+    const text = JSON.stringify(errors)
+    if (text === this.#toldErrors) return
+    this.#toldErrors = text
     const message =
       previous === undefined ? 'the configuration has mistakes' : 'the configuration has mistakes; nothing was changed'
     this.#options.log().error('config_rejected', message, { errors })
@@ -94,25 +125,30 @@ export class Reload {
   #follow(outcome: LoadOutcome): void {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
-    this.#watch ??= new FileWatch({
-      ...config.reload,
-      onChange: (paths) => void this.#inTurn(() => this.#load(paths)),
+    this.#watchBy(config.reload).setFiles(outcome.versions)
+    this.#retryPending(config.reload.pollMs)
+  }
+
+  #watchBy(settings: Config['reload']): FileWatch {
+    const isSame = JSON.stringify(settings) === JSON.stringify(this.#watchSettings)
+    if (this.#watch !== undefined && isSame) return this.#watch
+    void this.#watch?.close()
+    this.#watchSettings = settings
+    this.#watch = new FileWatch({
+      ...settings,
+      onChange: (paths) => this.#inTurnUnheard(() => this.#load(paths)),
       onSignalLost: (error) =>
         this.#options.log().warn('watch_degraded', 'changes are seen by polling alone', { reason: error.message }),
     })
-    this.#watch.setFiles(outcome.versions)
-    this.#retryPending(config.reload.pollMs)
+    return this.#watch
   }
 
   // A pair whose halves do not fit is being written at this very moment, most likely: it is read again soon, then slower.
   #retryPending(pollMs: number): void {
     clearTimeout(this.#retryTimer)
-    if (!this.#shelf.hasPending) this.#retries = 0
-    else
-      this.#retryTimer = setTimeout(
-        () => void this.#inTurn(() => this.#retry()),
-        retryDelayMs(this.#retries++, pollMs),
-      ).unref()
+    const delayMs = this.#shelf.retryDelayMs(pollMs)
+    if (delayMs === undefined) return
+    this.#retryTimer = setTimeout(() => this.#inTurnUnheard(() => this.#retry()), delayMs).unref()
   }
 
   async #retry(): Promise<void> {

@@ -49,10 +49,10 @@ export class Server {
 
   /** Loads the configuration and serves it; the mistakes that forbid that, none where it serves. */
   async start(): Promise<readonly ConfigError[]> {
-    const advice = runtimeAdvice(process.versions.node)
-    if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     const errors = await this.#reload.start()
     if (errors.length > 0) return errors
+    const advice = runtimeAdvice(process.versions.node)
+    if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
     return errors
@@ -75,6 +75,12 @@ export class Server {
   /** Opens the log's file anew under its name, after it was rotated away. */
   reopenLog(): void {
     this.#log.current.reopen()
+  }
+
+  /** Tells of a mistake of Hostward itself that nobody caught; what serves goes on. */
+  reportBug(error: unknown): void {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    this.#log.current.error('internal_error', message, { stack })
   }
 
   /** Stops accepting, lets what is in flight end within `timeouts.shutdownMs`, and closes everything. */
@@ -100,7 +106,10 @@ export class Server {
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
     const prepared = await this.#listeners.prepare(snapshot.plans)
-    if ('errors' in prepared) return prepared.errors
+    if ('errors' in prepared) {
+      log.abandon()
+      return prepared.errors
+    }
     const previous = this.#snapshot
     this.#snapshot = snapshot
     log.commit()
@@ -118,7 +127,7 @@ export class Server {
       name,
       host: bind.host,
       port: bind.port,
-      settings: () => this.#settingsOf(current()),
+      settings: () => this.#settingsOf(key, current()),
       hooks: connectionHooks({
         plan: current,
         log: () => this.#log.current,
@@ -139,9 +148,11 @@ export class Server {
     }
   }
 
-  #settingsOf({ config, limits, timeouts }: ListenerPlan): ListenerSettings {
+  /** The bound on connections is for all listeners together. */
+  #settingsOf(key: string, { config, limits, timeouts }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections }
+    const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections - elsewhere }
   }
 
   #reportListening(key: string): void {
@@ -152,8 +163,10 @@ export class Server {
   }
 
   #reportConnections(): void {
-    for (const { name, counters } of this.#listeners.all()) {
-      this.#log.current.info('connections', 'connections so far', { listener: name, ...counters })
+    for (const [key, { name, counters }] of this.#listeners.all()) {
+      // A reload may have given the address another name.
+      const listener = this.#snapshot?.plans.get(key)?.config.name ?? name
+      this.#log.current.info('connections', 'connections so far', { listener, ...counters })
     }
   }
 }

@@ -34,42 +34,74 @@ export function resolveSites(
   shelf: CertificateShelf,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const sound: ServingSite[] = []
+  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, shelf))
+  const sound = judged.filter((site) => site.serves !== 'closed')
+  const broken = [
+    ...judged.filter((site) => site.serves === 'closed').map(brokenByCertificate),
+    ...loaded.brokenSites.map((site) => brokenByMistake(site, loaded)),
+  ]
+  // Where sound sites have taken all its names, an earlier version is nobody's any more.
+  const taken = new Set(sound.flatMap(({ vhost }) => claimsOf(vhost)))
+  const orphans = new Set(previous.filter(({ vhost }) => claimsOf(vhost).some((claim) => !taken.has(claim))))
   const kept: ServingSite[] = []
-  const degraded: DegradedSite[] = []
-  const keep = (name: string, errors: readonly ConfigError[], earlier: readonly ServingSite[]): void => {
-    kept.push(...earlier.map((site) => renewed(site, shelf)))
-    const names = earlier.length > 0 ? earlier.map(({ vhost }) => vhost.id) : [name]
-    for (const vhost of names) degraded.push({ vhost, errors, serves: earlier.length > 0 ? 'last_good' : 'closed' })
-  }
-  for (const vhost of loaded.config.vhosts) {
-    const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
-    const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
-    const errors = pairs.filter(({ certificate }) => certificate === undefined).flatMap(pairErrors)
-    if (certificates.length > 0 || errors.length === 0) {
-      sound.push({ vhost, certificates })
-      if (errors.length > 0) degraded.push({ vhost: vhost.id, errors, serves: 'partly' })
-    } else {
-      keep(
-        vhost.id,
-        errors,
-        previous.filter((site) => sharesHost(site.vhost.hosts, vhost.hosts)),
-      )
+  const degraded = sound.flatMap(({ vhost, errors, serves }): DegradedSite[] => {
+    return serves === 'configured' ? [] : [{ vhost: vhost.id, errors, serves }]
+  })
+  for (const { name, errors, isEarlier } of broken) {
+    const earlier = [...orphans].filter(({ vhost }) => isEarlier(vhost))
+    for (const site of earlier) {
+      orphans.delete(site)
+      kept.push(renewed(site, shelf))
+      degraded.push({ vhost: site.vhost.id, errors, serves: 'last_good' })
     }
+    if (earlier.length === 0) degraded.push({ vhost: name, errors, serves: 'closed' })
   }
-  const claimed = new Set([
-    ...sound.flatMap(({ vhost }) => vhost.hosts),
-    ...loaded.brokenSites.flatMap(({ hosts }) => hosts),
-  ])
-  for (const broken of loaded.brokenSites) {
-    const earlier = previous.filter((site) => isEarlierVersion(site.vhost, broken, claimed))
-    keep(
-      nameOf(broken),
-      broken.errors,
-      earlier.filter(({ vhost }) => !kept.some((site) => site.vhost === vhost)),
-    )
+  return { serving: [...sound, ...kept].map(({ vhost, certificates }) => ({ vhost, certificates })), degraded }
+}
+
+/** A site that can be read, with what its certificates are good for. */
+interface JudgedSite extends ServingSite {
+  readonly errors: readonly ConfigError[]
+  readonly serves: DegradedSite['serves'] | 'configured'
+}
+
+function judge(vhost: VhostConfig, shelf: CertificateShelf): JudgedSite {
+  const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
+  const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
+  const errors = pairs.filter(isUnusable).flatMap(pairErrors)
+  if (errors.length === 0) return { vhost, certificates, errors, serves: 'configured' }
+  if (certificates.length === 0) return { vhost, certificates, errors, serves: 'closed' }
+  return { vhost, certificates, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
+}
+
+/** A site that cannot serve as it is written, and how to know its earlier version. */
+interface UnservableSite {
+  readonly name: string
+  readonly errors: readonly ConfigError[]
+  readonly isEarlier: (vhost: VhostConfig) => boolean
+}
+
+function brokenByCertificate({ vhost, errors }: JudgedSite): UnservableSite {
+  const claims = new Set(claimsOf(vhost))
+  return { name: vhost.id, errors, isEarlier: (earlier) => claimsOf(earlier).some((claim) => claims.has(claim)) }
+}
+
+function brokenByMistake(
+  broken: BrokenSite,
+  { config, brokenSites }: LoadedConfig & { config: Config },
+): UnservableSite {
+  const named = new Set([...config.vhosts, ...brokenSites].flatMap(({ hosts }) => hosts))
+  const isEarlier = (vhost: VhostConfig): boolean => {
+    if (vhost.place.file !== broken.file) return false
+    if (broken.index === undefined || vhost.hosts.some((host) => broken.hosts.includes(host))) return true
+    // Its hosts cannot be read either: then it is the one of its file that nobody names any more.
+    return broken.hosts.length === 0 && !vhost.hosts.some((host) => named.has(host))
   }
-  return { serving: [...sound, ...kept], degraded }
+  return { name: nameOf(broken), errors: broken.errors, isEarlier }
+}
+
+function claimsOf({ hosts, listeners }: VhostConfig): string[] {
+  return listeners.flatMap((listener) => hosts.map((host) => `${listener} ${host}`))
 }
 
 /** An earlier version of a site with the certificates that its files hold now. */
@@ -83,15 +115,9 @@ export function pairErrors({ files, pending }: ShelvedPair): readonly ConfigErro
   return (pending?.defects ?? []).map(({ message, hint }) => ({ ...files.place, message, hint }))
 }
 
-function isEarlierVersion(vhost: VhostConfig, broken: BrokenSite, claimed: ReadonlySet<string>): boolean {
-  if (vhost.place.file !== broken.file) return false
-  if (broken.index === undefined || sharesHost(vhost.hosts, broken.hosts)) return true
-  // Its hosts cannot be read either: then it is the one of its file that nobody names any more.
-  return broken.hosts.length === 0 && !vhost.hosts.some((host) => claimed.has(host))
-}
-
-function sharesHost(left: readonly string[], right: readonly string[]): boolean {
-  return left.some((host) => right.includes(host))
+/** Nothing of the pair serves, or an older one does because the files have been useless for too long. */
+function isUnusable({ certificate, pending }: ShelvedPair): boolean {
+  return certificate === undefined || pending?.isOverdue === true
 }
 
 function nameOf(broken: BrokenSite): string {

@@ -2,7 +2,7 @@
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Answer, Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
-import { defaultHttp2Limits, type Http2Limits } from '../http2/limits.js'
+import type { Http2Limits } from '../http2/limits.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -70,6 +70,20 @@ export function compile(
   }
 }
 
+/** What serves in `previous`, by the names that `config` has for the same listeners. */
+export function sitesUnder(config: Config, { plans, sites }: Snapshot): readonly ServingSite[] {
+  const renames = new Map<string, string>()
+  for (const listener of config.listeners) {
+    const before = plans.get(addressKey(listener))?.config.name
+    if (before !== undefined && before !== listener.name) renames.set(before, listener.name)
+  }
+  if (renames.size === 0) return sites
+  return sites.map(({ vhost, certificates }) => {
+    const listeners = vhost.listeners.map((name) => renames.get(name) ?? name)
+    return { vhost: { ...vhost, listeners }, certificates }
+  })
+}
+
 /** What makes two listeners the same; with port 0 the address is the system's choice, so their name does. */
 function addressKey({ name, bind }: ListenerConfig): string {
   return bind.port === 0 ? `${name} on any port` : `${bind.host ?? '*'} ${bind.port}`
@@ -86,7 +100,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
-    limits: { ...defaultHttp2Limits, ...config.limits },
+    limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
       sites: { get: (name) => sites.get(name)?.certificates },

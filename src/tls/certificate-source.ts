@@ -55,6 +55,9 @@ export async function readPair(files: PairFiles, served?: LoadedPair): Promise<P
 
 const retryDelaysMs = [50, 200, 1_000]
 
+/** After as many retries nobody is just writing any more. */
+export const quickRetries = retryDelaysMs.length
+
 /** How long to wait before a pending pair is read again; `attempt` counts from 0, later ones follow the poll. */
 export function retryDelayMs(attempt: number, pollMs: number): number {
   return retryDelaysMs[attempt] ?? pollMs

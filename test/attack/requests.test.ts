@@ -84,6 +84,8 @@ async function check(row: Row, send: (client: RawClient) => unknown, behind: str
     [...statuses, 200],
   )
   assert.equal(logged.filter((entry) => entry.reason === 'ok').length, seen.length)
+  const [{ target = null } = {}] = logged
+  assert.ok(target === null || row.bytes.includes(target) || row.bytes.includes('://'), `logged ${target}`)
 }
 
 async function answersBystander(): Promise<void> {

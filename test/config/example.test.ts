@@ -55,7 +55,7 @@ describe('the example configuration', () => {
   })
 
   test('shows the defaults: with the comments taken off its settings nothing changes', () => {
-    const settings = /^# (?=(?:include|via|reload|timeouts|limits|log):| {2}\w)/gm
+    const settings = /^# (?=(?:include|via|reload|timeouts|limits|log):| {2,4}\w)/gm
     const uncommented = text.replace(settings, '')
     assert.notEqual(uncommented, text)
     const [shown, unset] = [uncommented, text].map((each) => loadConfig(`${directory}/hostward.yaml`, onlyFile(each)))
@@ -64,6 +64,7 @@ describe('the example configuration', () => {
       listeners: [],
       vhosts: [],
       fallbackCertificate: null,
+      log: { ...loaded?.config?.log, place: null },
     })
     assert.deepEqual(shown?.errors, [])
     assert.deepEqual(placeless(shown), placeless(unset))

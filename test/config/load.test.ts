@@ -7,6 +7,7 @@ import type { Config } from '../../src/config/config.js'
 import { formatConfigError } from '../../src/config/config-error.js'
 import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
+import { defaultHttp2Limits } from '../../src/http2/limits.js'
 import { directory, filesOf, onlyFile, type Section } from './case.js'
 
 const mainFile = `${directory}/hostward.yaml`
@@ -55,7 +56,14 @@ describe('loadConfig', () => {
         upstreamIdleMs: 4000,
         shutdownMs: 30_000,
       },
-      limits: { connections: 20_000, headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      limits: {
+        connections: 20_000,
+        headerBytes: 65_536,
+        headerCount: 256,
+        targetBytes: 16_384,
+        pipelined: 16,
+        http2: defaultHttp2Limits,
+      },
       log: {
         level: 'info',
         access: true,

@@ -94,8 +94,9 @@ describe('a value in a message', () => {
 })
 
 function isTaken(key: string, value: number): boolean {
-  const [section = '', name = ''] = key.replace('vhosts[].', '').split('.')
-  const part = `${section}: { ${name}: ${value} }`
+  const path = key.replace('vhosts[].', '').split('.')
+  const nested = path.reduceRight((inner, name) => `{ ${name}: ${inner} }`, String(value))
+  const part = nested.slice(2, -2)
   const site = `{ hosts: [a.example], certificate: { cert: a, key: a }, ${part} }`
   const text = `listeners: [{ name: public, bind: ":443" }]\n${key.startsWith('vhosts') ? `vhosts: [${site}]` : part}\n`
   const { errors, brokenSites } = loadConfig(`${directory}/hostward.yaml`, onlyFile(text))

@@ -38,7 +38,7 @@ export function pairsOf(from: FieldSection): Pair[] {
 export function encode(encoder: HpackEncoder, status: number, pairs: readonly Pair[]): Buffer {
   const writer = new FrameWriter()
   encoder.encodeResponse(writer, status, blockOf(pairs))
-  return writer.take()
+  return writer.bytes.subarray(0, writer.at)
 }
 
 /** A header block with these lines as received ones. */

@@ -1,6 +1,6 @@
 // Makes certificates in memory for the tests, so that nothing that expires is ever committed.
 // Used by every test that speaks TLS; never by the product.
-import './reflect-metadata.js'
+import 'reflect-metadata'
 import type { KeyObject } from 'node:crypto'
 import { generateKeyPair, webcrypto } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

@@ -2,13 +2,15 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { RequestHandler } from '../../src/http/handler.js'
-import type { ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
+import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
+import { Http2Connection } from '../../src/http2/connection.js'
+import { defaultHttp2Limits } from '../../src/http2/limits.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
 import type { Connection } from '../../src/wire/connection.js'
-import type { WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
+import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 
 /** Limits and timeouts of a gateway under test; a test changes what it is about. */
 export interface GatewayOptions {
@@ -16,6 +18,8 @@ export interface GatewayOptions {
   readonly limits?: Partial<WireLimits>
   readonly timeouts?: Partial<WireTimeouts>
   readonly view?: Partial<ListenerView>
+  /** What clients speak; HTTP/1 where nothing is said. */
+  readonly protocol?: 'http/1.1' | 'h2'
 }
 
 /** An endpoint with timeouts that no test reaches by accident. */
@@ -33,8 +37,8 @@ export function endpointOf(
 }
 
 /** Forwards to an endpoint. */
-export function forwardTo(port: number): SiteAction {
-  return { kind: 'forward', endpoint: endpointOf(port), via: true }
+export function forwardTo(port: number, timeouts: Parameters<typeof endpointOf>[1] = {}): ForwardAction {
+  return { kind: 'forward', endpoint: endpointOf(port, timeouts), via: true }
 }
 
 /** Answers with a text. */
@@ -45,7 +49,7 @@ export function respondWith(body: string): SiteAction {
 /** A listening gateway and the entries of its access log. */
 export class Gateway {
   readonly entries: RequestEntry[] = []
-  readonly connections = new Set<Http1ServerConnection>()
+  readonly connections = new Set<ServedConnection>()
   readonly #server: Server
   #view: ListenerView
 
@@ -65,17 +69,16 @@ export class Gateway {
       view: () => this.#view,
       log: { request: (entry) => this.entries.push({ ...snapshotOf(entry) }) },
     })
-    const limits = { headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, ...options.limits }
+    const limits = {
+      ...defaultHttp2Limits,
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...options.limits,
+    }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
     this.#server = createServer((socket) => {
       const connection = connectionOf(`${socket.remoteAddress}:${socket.remotePort}`)
-      const served = new Http1ServerConnection({
-        socket,
-        connection,
-        service,
-        limits: () => limits,
-        timeouts: () => timeouts,
-      })
+      const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
+      const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
       socket.on('close', () => this.connections.delete(served))
     })

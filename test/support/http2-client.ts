@@ -184,7 +184,7 @@ export class RawClient {
 
   #event(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, 1000)
+      const timer = setTimeout(resolve, 50)
       this.#waiters.push(() => {
         clearTimeout(timer)
         resolve()

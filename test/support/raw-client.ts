@@ -10,6 +10,8 @@ export class RawClient {
   received = ''
   isEnded = false
   isClosed = false
+  /** The server broke the connection instead of ending it. */
+  wasReset = false
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -23,7 +25,9 @@ export class RawClient {
       this.isClosed = true
     })
     // Resets are part of many tests; 'close' tells of them.
-    socket.on('error', () => undefined)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.wasReset = error.code === 'ECONNRESET'
+    })
   }
 
   static async connect(port: number): Promise<RawClient> {
@@ -70,7 +74,8 @@ export class RawClient {
       const headEnd = this.received.indexOf('\r\n\r\n', at)
       if (headEnd === -1) return answers
       const head = this.received.slice(at, headEnd + 4)
-      const length = Number(/^content-length: (\d+)\r$/im.exec(head)?.[1] ?? 0)
+      const isBodiless = /^HTTP\/1\.1 (?:1\d\d|204|304) /.test(head)
+      const length = isBodiless ? 0 : Number(/^content-length: (\d+)\r$/im.exec(head)?.[1] ?? 0)
       if (this.received.length < headEnd + 4 + length) return answers
       if (!head.startsWith('HTTP/1.1 1')) answers.push(this.received.slice(at, headEnd + 4 + length))
       at = headEnd + 4 + length

@@ -47,6 +47,17 @@ export class ScriptedUpstream {
     return this.connections.map((connection) => connection.received).join('')
   }
 
+  /** Waits until so many connections have been accepted, and returns the last of them. */
+  async accepts(count: number): Promise<UpstreamConnection> {
+    await until(`the upstream accepts ${count} connections`, () => this.connections.length >= count)
+    return this.connections[count - 1] as UpstreamConnection
+  }
+
+  /** Waits until every connection is closed. */
+  async isDeserted(): Promise<void> {
+    await until('every upstream connection closes', () => this.connections.every(({ isClosed }) => isClosed))
+  }
+
   /** Waits until what was received matches. */
   async receives(pattern: RegExp): Promise<void> {
     await until(`the upstream receives ${pattern}`, () => pattern.test(this.received))

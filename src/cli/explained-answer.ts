@@ -1,0 +1,51 @@
+// What a request for a name would be answered on a listener. The view of the snapshot decides. Used by why.
+import type { SiteAction } from '../http/routing.js'
+import { formatOrigin } from '../net/origin.js'
+import type { ListenerPlan } from '../server/snapshot.js'
+import { type FailureCode, failureRules } from '../wire/failure.js'
+
+/** What a site itself does. */
+export type SiteAnswer =
+  | { readonly kind: 'forward'; readonly upstream: string }
+  | { readonly kind: 'respond'; readonly status: number; readonly contentType: string }
+  | { readonly kind: 'redirect'; readonly status: number; readonly location: string }
+
+/** An answer as `why --json` prints it; a path and query follow each `location`. */
+export type ExplainedAnswer =
+  | SiteAnswer
+  | {
+      readonly kind: 'redirect_to_https'
+      readonly status: 308
+      readonly location: string
+      /** What requests under /.well-known/acme-challenge/ get. */
+      readonly challenges: SiteAnswer
+    }
+  | { readonly kind: 'refuse'; readonly status: number; readonly reason: FailureCode; readonly meaning: string }
+  | { readonly kind: 'alert'; readonly alert: 'unrecognized_name' }
+
+/** The answer to a normalised name; undefined stands for an authority that is no host name. */
+export function explainAnswer(name: string | undefined, { view }: ListenerPlan): ExplainedAnswer {
+  if (name === undefined) return refusal('bad_authority')
+  const site = view.sites.get(name)
+  if (site === undefined) return refusal('unknown_host')
+  const answer = siteAnswer(site.action)
+  if (!view.redirectToHttps) return answer
+  const location = formatOrigin({ scheme: 'https', host: name, port: 443 })
+  return { kind: 'redirect_to_https', status: 308, location, challenges: answer }
+}
+
+/** Whether a site answers, in whatever way. */
+export function isServed({ kind }: ExplainedAnswer): boolean {
+  return kind !== 'refuse' && kind !== 'alert'
+}
+
+function siteAnswer(action: SiteAction): SiteAnswer {
+  if (action.kind === 'forward') return { kind: 'forward', upstream: action.endpoint.label }
+  if (action.kind === 'redirect') return { kind: 'redirect', status: action.status, location: action.to }
+  return { kind: 'respond', status: action.status, contentType: action.contentType }
+}
+
+function refusal(reason: 'bad_authority' | 'unknown_host'): ExplainedAnswer {
+  const { status, meaning } = failureRules[reason]
+  return { kind: 'refuse', status, reason, meaning }
+}

@@ -1,0 +1,35 @@
+// The configuration and its certificates as a cold start would find them, without serving. Used by check, certs and why.
+import { resolve } from 'node:path'
+import type { CertificateFiles } from '../config/config.js'
+import { type LoadedConfig, loadConfig } from '../config/load.js'
+import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
+import { Disk } from '../server/disk.js'
+import { load } from '../server/load.js'
+import type { Snapshot } from '../server/snapshot.js'
+
+/** What was found. */
+export interface Inspection {
+  /** Absolute. */
+  readonly mainFile: string
+  /** The files and their mistakes. */
+  readonly loaded: LoadedConfig
+  /** What would serve; undefined where nothing would. */
+  readonly snapshot: Snapshot | undefined
+  /** A configured pair as read; undefined where the configuration is unusable. */
+  pair(files: CertificateFiles): ShelvedPair | undefined
+}
+
+/** Reads and proves everything that the main file names. */
+export async function inspect(mainFile: string): Promise<Inspection> {
+  // The load tells what would serve; the mistakes of all sites are told by the configuration itself, also where one
+  // outside of them makes the whole unusable.
+  const loaded = loadConfig(mainFile, new Disk())
+  const shelf = new CertificateShelf()
+  const { snapshot } = await load({ mainFile, shelf, previous: undefined, changed: 'all' })
+  return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, shelf.get(files)) }
+}
+
+// A pair that several sites name is read once, and its mistakes belong to each of the places.
+function placed(files: CertificateFiles, pair: ShelvedPair | undefined): ShelvedPair | undefined {
+  return pair === undefined ? undefined : { ...pair, files }
+}

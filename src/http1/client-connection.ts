@@ -2,6 +2,7 @@
 // Owned by an endpoint's pool; after anything doubtful it is destroyed, never used again.
 import { connect, type Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
+import { ByteWriter } from '../wire/byte-writer.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import { Failure, type FailureCode, type RetryRule } from '../wire/failure.js'
 import { SocketWriter } from '../wire/socket-writer.js'
@@ -16,6 +17,11 @@ import { idleHintMs, isPersistent, type ResponseFraming, responseFraming } from 
 const informationalMax = 32
 
 const head = new ParsedResponseHead()
+
+// One buffer to read into and a copy of what came cost less than a buffer of 64 KiB for each read, cut to what came,
+// and its way through a stream.
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+const received = new ByteWriter()
 
 /** Waits on an endpoint, in milliseconds. */
 export interface ClientTimeouts {
@@ -60,10 +66,15 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#options = options
     this.deadlineMs = nowMs() + options.timeouts.connectMs
     // Literal addresses are dialled as they are; `autoSelectFamily` would abort slow attempts after 250 ms.
-    this.#socket = connect({ host: options.host, port: options.port, noDelay: true, autoSelectFamily: false })
+    this.#socket = connect({
+      host: options.host,
+      port: options.port,
+      noDelay: true,
+      autoSelectFamily: false,
+      onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
+    })
     this.writer = new SocketWriter(this.#socket)
     this.#socket.on('connect', () => this.#onConnect())
-    this.#socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     this.#socket.on('drain', () => this.#onDrain())
     this.#socket.on('end', () => this.#onEnd())
     this.#socket.on('error', (error: Error) => {
@@ -156,6 +167,14 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #start(attempt: ClientAttempt): void {
     this.deadlineMs = noDeadline
     attempt.start()
+  }
+
+  /** Takes what stands in the buffer that all connections read into, before the next read overwrites it. */
+  #onRead(bytes: number): boolean {
+    received.reserve(bytes)
+    received.copy(readBuffer, 0, bytes)
+    this.#onData(received.take())
+    return true
   }
 
   #onData(chunk: Buffer): void {

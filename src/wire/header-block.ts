@@ -20,12 +20,15 @@ export class HeaderBlock {
   /** The number of each line's name, `Field.dropped` for a line that is not passed on. */
   ids = new Uint8Array(64)
   #spans = new Int32Array(64 * spanStride)
+  /** A bit for each number that some line has had, so that asking for an absent name costs no loop. */
+  #present = 0
 
   /** Forgets every line and takes `bytes` as what the next ones stand in. */
   reset(bytes: Buffer): void {
     this.bytes = bytes
     this.count = 0
     this.end = 0
+    this.#present = 0
     if (this.added.length > 0) this.added.length = 0
   }
 
@@ -43,6 +46,7 @@ export class HeaderBlock {
     spans[at + 2] = valueStart
     spans[at + 3] = valueEnd
     this.ids[index] = id
+    this.#present |= 1 << id
     this.end = lineEnd
   }
 
@@ -78,6 +82,7 @@ export class HeaderBlock {
 
   /** The first kept line with this number from `from` on, or -1. */
   find(id: number, from = 0): number {
+    if ((this.#present & (1 << id)) === 0) return -1
     for (let index = from; index < this.count; index++) if (this.ids[index] === id) return index
     return -1
   }
@@ -155,6 +160,7 @@ export class HeaderBlock {
     copy.reset(Buffer.from(this.bytes.subarray(base, this.end)))
     copy.ids = this.ids.slice()
     copy.#spans = this.#spans.map((offset) => offset - base)
+    copy.#present = this.#present
     copy.count = this.count
     copy.end = this.end - base
     copy.added.push(...this.added)

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setInterval } from 'node:timers/promises'
 import { portOf } from '../support/port.js'
 
 const mebibyte = 1024 * 1024
@@ -71,6 +72,22 @@ describe('a gateway holds no more than 64 MiB above idle', { skip: !canWeigh && 
     })
   }
 
+  test('while an endpoint takes nothing of a large upload, whose beginning came before its connection', async () => {
+    let sleeping: Socket | undefined
+    serve = (socket) => {
+      sleeping = socket.pause()
+    }
+    idleBytes = residentBytes(gateway, 'VmRSS')
+    const client = connect(port, '127.0.0.1')
+    client.write(`POST / HTTP/1.1\r\nHost: a.example\r\n${framingLine('counted')}\r\n`)
+    writeBody(client, 'counted')
+    await stops(client)
+    assert.ok(client.bytesWritten < bodyBytes)
+    assertLight()
+    client.destroy()
+    sleeping?.destroy()
+  })
+
   function assertLight(): void {
     const grownBytes = residentBytes(gateway, 'VmHWM') - idleBytes
     assert.ok(grownBytes < growthBytesMax, `grew by ${Math.round(grownBytes / mebibyte)} MiB`)
@@ -95,6 +112,17 @@ function writeBody(socket: Socket, framing: 'counted' | 'chunked'): void {
   }
   socket.on('drain', writeMore)
   writeMore()
+}
+
+/** Waits until a writing socket has moved nothing for half a second. */
+async function stops(socket: Socket): Promise<void> {
+  let leftBytes = -1
+  let pauses = 0
+  for await (const _ of setInterval(50)) {
+    pauses = socket.bytesWritten - socket.writableLength === leftBytes ? pauses + 1 : 0
+    leftBytes = socket.bytesWritten - socket.writableLength
+    if (pauses === 10) return
+  }
 }
 
 /** Counts the bytes of a body and rests after every read; `onWhole` once all have come. */

@@ -51,6 +51,30 @@ describe('an HTTP/1 request on its way through', () => {
     client.destroy()
   })
 
+  test('as many requests may wait as limits.pipelined says, all are answered', async () => {
+    const client = await RawClient.connect(gateway.port)
+    client.send('GET / HTTP/1.1\r\nHost: b.example\r\n\r\n'.repeat(1 + 16))
+    await until('all answers', () => client.answers.length === 17)
+    client.destroy()
+  })
+
+  test('with one more, the first is the last that is answered, and the log says why', async () => {
+    const logged = gateway.entries.length
+    const client = await RawClient.connect(gateway.port)
+    client.send('GET / HTTP/1.1\r\nHost: b.example\r\n\r\n'.repeat(1 + 17))
+    await client.ends()
+    assert.deepEqual(client.statuses, [200])
+    assert.match(client.received, /connection: close/)
+    client.destroy()
+    assert.deepEqual(
+      gateway.entries.slice(logged).map(({ status, reason }) => [status, reason]),
+      [
+        [null, 'too_many_pipelined'],
+        [200, 'ok'],
+      ],
+    )
+  })
+
   test('a chunked body reaches the upstream in chunks, its trailers behind it', async () => {
     upstream.script = (connection) => {
       if (connection.received.endsWith('X-Sum: 8\r\n\r\n')) connection.socket.write(response('hello'))

@@ -7,6 +7,10 @@ import { RawClient } from '../support/raw-client.js'
 import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
 
 const shortMs = 200
+/** An idle time that a busy machine does not exceed between two bytes, and the bytes that take longer than it. */
+const patientMs = 2_000
+const movingBytes = 30
+const betweenBytesMs = 100
 const get = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'
 const post = 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\n'
 /** More than the kernel holds for a connection. */
@@ -87,15 +91,19 @@ describe('waiting is bounded:', () => {
     assert.match(upstream.received, /hello$/)
   })
 
-  test('an upload that moves may take longer than any idle time', async () => {
-    await open({}, { bodyIdleMs: shortMs, responseMs: 60_000 })
-    client.send('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 40\r\n\r\n')
+  async function sendSlowly(): Promise<void> {
+    client.send(`POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: ${movingBytes}\r\n\r\n`)
     let sent = 0
-    for await (const _ of setInterval(shortMs / 10)) {
+    for await (const _ of setInterval(betweenBytesMs)) {
       client.send('x')
-      if (++sent === 40) break
+      if (++sent === movingBytes) break
     }
-    await upstream.receives(/x{40}$/)
+  }
+
+  test('an upload that moves may take longer than any idle time', async () => {
+    await open({}, { bodyIdleMs: patientMs, responseMs: 60_000 })
+    await sendSlowly()
+    await upstream.receives(/x{30}$/)
     upstream.connections[0]?.socket.write(response('whole'))
     await client.receives(/whole$/)
   })
@@ -103,16 +111,10 @@ describe('waiting is bounded:', () => {
   test('an upload that moves keeps an early answer alive', async () => {
     upstream.script = ({ socket, received }) => {
       if (received.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nearly')
-      if (received.endsWith('x'.repeat(40))) socket.write(',late')
+      if (received.endsWith('x'.repeat(movingBytes))) socket.write(',late')
     }
-    await open({}, { bodyIdleMs: shortMs })
-    client.send('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 40\r\n\r\n')
-    await client.receives(/early$/)
-    let sent = 0
-    for await (const _ of setInterval(shortMs / 10)) {
-      client.send('x')
-      if (++sent === 40) break
-    }
+    await open({}, { bodyIdleMs: patientMs })
+    await sendSlowly()
     await client.receives(/early,late$/)
   })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { within } from '../support/deadline.js'
-import { stop } from './program.js'
+import { endWithUs, stop } from './program.js'
 
 const program = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
@@ -22,6 +22,7 @@ export class Hostward {
 
   private constructor(configFile: string) {
     this.#child = spawn(process.execPath, [program, 'serve', '-c', configFile], { stdio: 'pipe' })
+    endWithUs(this.#child)
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text))
     createInterface({ input: this.#child.stdout }).on('line', (line) => {
       this.lines.push(JSON.parse(line))

@@ -31,7 +31,8 @@ export class Origin {
   /** Opens an origin on a port of the system's choice. */
   static async open(name: string): Promise<Origin> {
     const origin = new Origin(name)
-    origin.#server.listen(0, '127.0.0.1')
+    // A test that fails before it can close must end all the same.
+    origin.#server.unref().listen(0, '127.0.0.1')
     await once(origin.#server, 'listening')
     return origin
   }

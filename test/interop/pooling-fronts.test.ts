@@ -21,6 +21,7 @@ const names = {
   'unknown.test': '421 unknown_host ',
 }
 const sites = Object.keys(names).filter((name) => name !== 'unknown.test')
+const hosts = Array.from({ length: requestCount }, (_, index) => Object.keys(names)[(index * 7 + (index >> 3)) % 4])
 
 describe('behind a proxy that pools its connections', () => {
   let stage: Stage
@@ -52,16 +53,19 @@ async function assertEveryBodyIsRight(stage: Stage, front: RunningServer): Promi
   const { hostward } = stage
   const seen = hostward.requests.length
   const agent = pool(lanes)
-  const hosts = Array.from({ length: requestCount }, (_, index) => Object.keys(names)[(index * 7 + (index >> 3)) % 4])
-  const wrong = await inLanes(hosts, lanes, async (host) => {
-    const { status, body } = await ask({ port: front.port, host, path: '/', agent })
-    const isRight = body.startsWith(names[host as keyof typeof names]) && status === (sites.includes(host) ? 200 : 421)
-    return isRight ? [] : [{ host, status, body }]
-  })
-  agent.destroy()
+  try {
+    const wrong = await inLanes(hosts, lanes, async (host) => {
+      const { status, body } = await ask({ port: front.port, host, path: '/', agent })
+      const isRight =
+        body.startsWith(names[host as keyof typeof names]) && status === (sites.includes(host) ? 200 : 421)
+      return isRight ? [] : [{ host, status, body }]
+    })
+    assert.deepEqual(wrong.flat(), [])
+  } finally {
+    agent.destroy()
+    await front.stop()
+  }
   await hostward.logs('all requests', () => hostward.requests.length >= seen + requestCount)
-  await front.stop()
-  assert.deepEqual(wrong.flat(), [])
   const lines = hostward.requests.slice(seen)
   assertConnectionsAreShared(lines)
   return lines

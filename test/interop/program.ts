@@ -2,7 +2,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -50,7 +50,18 @@ export async function run(name: string, args: readonly string[], input = ''): Pr
 
 /** Starts a program; whoever starts it stops it. */
 export function start(name: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(findProgram(name) ?? name, args, { stdio: 'pipe' })
+  const child = spawn(findProgram(name) ?? name, args, { stdio: 'pipe' })
+  endWithUs(child)
+  return child
+}
+
+/** Neither keeps a failed test's process alive nor outlives it: who waits for the child does so under a deadline. */
+export function endWithUs(child: ChildProcessWithoutNullStreams): void {
+  const kill = (): boolean => child.kill('SIGKILL')
+  process.on('exit', kill)
+  child.on('exit', () => process.off('exit', kill))
+  child.unref()
+  for (const stream of [child.stdin, child.stdout, child.stderr]) if (stream instanceof Socket) stream.unref()
 }
 
 /** Ends a process by its id, politely first, and gives its exit code. */

@@ -55,9 +55,12 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   }
   const hostward = await Hostward.start(folder, config)
   const close = async (): Promise<void> => {
-    await hostward.stop()
-    await Promise.all([originA.close(), originB.close()])
-    rmSync(folder, { recursive: true })
+    try {
+      await hostward.stop()
+    } finally {
+      await Promise.all([originA.close(), originB.close()])
+      rmSync(folder, { recursive: true })
+    }
   }
   const [port, plainPort] = [hostward.port('public'), hostward.port('plain')]
   return { folder, authority, rootFile, originA, originB, hostward, port, plainPort, close }

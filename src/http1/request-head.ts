@@ -12,8 +12,10 @@ export interface RequestHeadLimits {
   readonly targetBytes: number
 }
 
-/** Longest method that is looked at, in bytes. */
+/** Longest method that is passed on, in bytes. */
 const methodBytesMax = 32
+/** Longest word that is taken for a method, in bytes; what goes on without a space is no request line. */
+const methodWordBytesMax = 256
 
 const commonMethods = ['GET', 'POST', 'HEAD', 'PUT', 'OPTIONS', 'DELETE', 'PATCH'].map((name) => ({
   name,
@@ -33,9 +35,9 @@ export class RequestHead {
   /** Why the last `parse` refused. */
   refusal: Failure | undefined
 
-  /** More bytes than any head that `parse` still finds incomplete: the line around a target is 32 + 12 bytes at most. */
+  /** More bytes than any head that `parse` still finds incomplete: a line is a method, a target and 12 bytes at most. */
   bytesMax(limits: RequestHeadLimits): number {
-    return limits.targetBytes + limits.headerBytes + 64
+    return methodWordBytesMax + limits.targetBytes + limits.headerBytes + 64
   }
 
   /**
@@ -56,10 +58,11 @@ export class RequestHead {
     const length = bytes.length
     let at = from
     while (at < length && isTokenByte[bytes[at] as number] === 1) at++
-    // RFC 9110 §9.1 wants 501 for a method longer than any that is implemented.
-    if (at - from > methodBytesMax) return this.#refuse('not_implemented', 'the method is too long')
+    if (at - from > methodWordBytesMax) return this.#refuse('bad_request', 'the method does not end')
     if (at === length) return incomplete
     if (at === from || bytes[at] !== 0x20) return this.#refuse('bad_request', 'the method is not a token')
+    // RFC 9112 §3 wants 501 for a method longer than any that is implemented.
+    if (at - from > methodBytesMax) return this.#refuse('not_implemented', 'the method is too long')
     const targetStart = at + 1
     this.method = methodAt(bytes, from, at)
     at = targetStart

@@ -18,6 +18,9 @@ const methods: readonly Row[] = [
   unchanged('a method of every token character passes', withMethod("!#$%&'*+-.^_`|~09azAZ")),
   unchanged('a method of 32 bytes passes', withMethod('M'.repeat(32))),
   refused('a method of 33 bytes is longer than any that is implemented', withMethod('M'.repeat(33)), 501),
+  refused('a method of 256 bytes is still a method', withMethod('M'.repeat(256)), 501),
+  refused('a method of 257 bytes is none', withMethod('M'.repeat(257))),
+  refused('a long method that a line feed ends', `${'M'.repeat(33)}\n`),
   refused('a missing method', ` / HTTP/1.1${rest}`),
   ...[...separators, '\0', '\t', '\x01', '\x0b', '\x7f', '\x80', '\xff'].map((byte) =>
     refused(`a method with ${shown(byte)} in it`, withMethod(`G${byte}T`)),

@@ -8,6 +8,7 @@ import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
 import { refusalEntry } from './refusal-entry.js'
 import type { ListenerView, VirtualHost } from './routing.js'
+import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
 
@@ -34,7 +35,7 @@ export class RequestHandler implements RequestService {
     if (site === undefined) return exchange.fail(unknownHost)
     exchange.site = site
     if (view.redirectToHttps && !downstream.request.target.startsWith(challengePath)) {
-      return exchange.answer(redirectAnswer(308, `https://${authorityOf(host.name)}${pathOf(downstream)}`))
+      return answerWhole(exchange, redirectAnswer(308, `https://${authorityOf(host.name)}${pathOf(downstream)}`))
     }
     act(exchange, site, host)
   }
@@ -49,9 +50,9 @@ function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {
   const { action } = site
   if (action.kind === 'forward') return forward(exchange, action, host)
   if (action.kind === 'redirect') {
-    return exchange.answer(redirectAnswer(action.status, `${action.to}${pathOf(exchange.downstream)}`))
+    return answerWhole(exchange, redirectAnswer(action.status, `${action.to}${pathOf(exchange.downstream)}`))
   }
-  exchange.answer(fixedAnswer({ ...action, method: exchange.method }))
+  answerWhole(exchange, fixedAnswer({ ...action, method: exchange.method }))
 }
 
 /** A host as it stands in a URL: without a port, since visitors reach the public one. */

@@ -119,7 +119,7 @@ const http2LimitsSchema = z.strictObject({
   streamWindowBytes: whole(1024, 16_777_216)
     .default(65_535)
     .describe('Bytes of a request body that nobody has read yet.'),
-  streamWindowBytesMax: whole(1024, 16_777_216)
+  streamWindowBytesMax: whole(65_535, 16_777_216)
     .default(1_048_576)
     .describe('What that grows to while the body is taken as fast as it comes.'),
   windowPoolBytes: whole(0, 1_073_741_824)

@@ -1,7 +1,7 @@
 // Scans the field lines of a head or a trailer section (RFC 9112 §5), the same for requests and responses.
 // Used by the head parsers and the chunked decoder; accepts nothing that has to be repaired.
 import { isValueByte, nameFold } from '../wire/character.js'
-import { findFieldAt } from '../wire/field-names.js'
+import { findField } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 
 /** More bytes are needed. */
@@ -61,6 +61,6 @@ function scanLine(bytes: Buffer, start: number, length: number, block: HeaderBlo
   if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return badField
   let valueEnd = at
   while (valueEnd > valueStart && (bytes[valueEnd - 1] === 0x20 || bytes[valueEnd - 1] === 0x09)) valueEnd--
-  block.push(start, nameEnd, valueStart, valueEnd, at + 2, findFieldAt(bytes, start, nameEnd, hash))
+  block.push(start, nameEnd, valueStart, valueEnd, at + 2, findField(bytes, start, nameEnd, hash))
   return at + 2
 }

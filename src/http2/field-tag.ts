@@ -1,7 +1,7 @@
 // What is known of a field once its bytes were looked at, as one number, so that a field out of a table need not be
 // looked at again. Used by the HPACK decoder and the field sections; the rules are those of RFC 9113 §8.2 and §8.3.
 import { isTokenByte, isValueByte, lowerCase, nameFold } from '../wire/character.js'
-import { findFieldAt, hashStep } from '../wire/field-names.js'
+import { findField, hashStep } from '../wire/field-names.js'
 
 /** Bits of a tag. Below `Tag.pseudo` a tag is the number of a known name (wire/field-names.ts). */
 export const Tag = {
@@ -40,7 +40,7 @@ export function tagOfName(bytes: Buffer, start: number, end: number): number {
     if (isNameByte[byte] === 0) return Tag.badName
     hash = hashStep(hash, nameFold[byte] as number)
   }
-  return findFieldAt(bytes, start, end, hash)
+  return findField(bytes, start, end, hash)
 }
 
 /** `Tag.badValue` for a value with control bytes or with white space at its ends (RFC 9113 §8.2.1), else 0. */

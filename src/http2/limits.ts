@@ -36,26 +36,6 @@ export interface Http2Limits {
   readonly closeMs: number
 }
 
-/** The defaults: honest for a CDN that puts many visitors on one connection, dear for an attacker. */
-export const defaultHttp2Limits: Http2Limits = {
-  concurrentStreams: 250,
-  sectionBytes: 256 * 1024,
-  continuationFrames: 32,
-  resetBurst: 250,
-  resetsPerSecond: 50,
-  faultBurst: 100,
-  faultsPerSecond: 10,
-  controlBurst: 1000,
-  controlPerSecond: 100,
-  streamWindowBytes: 65_535,
-  streamWindowBytesMax: 1024 * 1024,
-  windowPoolBytes: 16 * 1024 * 1024,
-  connectionWindowBytes: 4 * 1024 * 1024,
-  streamBufferBytes: 128 * 1024,
-  connectionBufferBytes: 2 * 1024 * 1024,
-  closeMs: 1000,
-}
-
 /** The SETTINGS that tell a client of these limits, as id, value, id, value, … */
 export function announcedSettings(limits: WireLimits & Http2Limits): readonly number[] {
   return [

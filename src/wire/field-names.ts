@@ -87,19 +87,11 @@ export function hashStep(hash: number, folded: number): number {
   return (Math.imul(hash, 31) + folded) | 0
 }
 
-/** The number of a name given as text, in any case; `Field.other` where it is not a known one. */
-export function fieldOf(name: string): number {
-  const bytes = Buffer.from(name, 'latin1')
-  return findField(bytes, { start: 0, end: bytes.length, hash: hashOfName(name) })
-}
-
-/** The number of the name that stands at `start` to `end` and has `hash`, or `Field.other`. */
-export function findField(bytes: Uint8Array, name: { start: number; end: number; hash: number }): number {
-  return findFieldAt(bytes, name.start, name.end, name.hash)
-}
-
-/** As `findField`, with plain parameters: an object for each header line would cost more than the look-up. */
-export function findFieldAt(bytes: Uint8Array, start: number, end: number, hash: number): number {
+/**
+ * The number of the name that stands at `start` to `end` and has `hash`, or `Field.other`.
+ * Plain parameters: an object for each header line would cost more than the look-up.
+ */
+export function findField(bytes: Uint8Array, start: number, end: number, hash: number): number {
   let slot = hash & (slotCount - 1)
   for (;;) {
     const id = slots[slot] as number

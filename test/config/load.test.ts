@@ -7,7 +7,7 @@ import type { Config } from '../../src/config/config.js'
 import { formatConfigError } from '../../src/config/config-error.js'
 import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
-import { defaultHttp2Limits } from '../../src/http2/limits.js'
+import { defaultHttp2Limits } from '../support/http2-limits.js'
 import { directory, filesOf, onlyFile, type Section } from './case.js'
 
 const mainFile = `${directory}/hostward.yaml`

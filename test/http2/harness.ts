@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server } from 'node:net'
 import { Http2Connection } from '../../src/http2/connection.js'
-import { defaultHttp2Limits, type Http2Limits } from '../../src/http2/limits.js'
+import type { Http2Limits } from '../../src/http2/limits.js'
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import { unknownLength } from '../../src/wire/body.js'
 import type { Connection } from '../../src/wire/connection.js'
@@ -11,6 +11,7 @@ import type { Downstream, ExchangeObserver, Refusal, WireLimits, WireTimeouts } 
 import type { Failure } from '../../src/wire/failure.js'
 import { HeaderBlock } from '../../src/wire/header-block.js'
 import { RawClient } from '../support/http2-client.js'
+import { defaultHttp2Limits } from '../support/http2-limits.js'
 
 /** What a request looked like to the handler. */
 export interface Seen {

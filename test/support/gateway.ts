@@ -5,12 +5,12 @@ import { RequestHandler } from '../../src/http/handler.js'
 import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
-import { defaultHttp2Limits } from '../../src/http2/limits.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
+import { defaultHttp2Limits } from './http2-limits.js'
 
 /** Limits and timeouts of a gateway under test; a test changes what it is about. */
 export interface GatewayOptions {

@@ -1,6 +1,7 @@
 // The request handler behind one plain HTTP/1 listener, without configuration and TLS: the smallest whole data path.
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
 import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
@@ -20,6 +21,8 @@ export interface GatewayOptions {
   readonly view?: Partial<ListenerView>
   /** What clients speak; HTTP/1 where nothing is said. */
   readonly protocol?: 'http/1.1' | 'h2'
+  /** Certificate and key in PEM; left out, the wire is plain. */
+  readonly tls?: { readonly cert: string; readonly key: string }
 }
 
 /** An endpoint with timeouts that no test reaches by accident. */
@@ -75,13 +78,14 @@ export class Gateway {
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
-    this.#server = createServer((socket) => {
+    const accept = (socket: Socket): void => {
       const connection = connectionOf(`${socket.remoteAddress}:${socket.remotePort}`)
       const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
       const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
       socket.on('close', () => this.connections.delete(served))
-    })
+    }
+    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
   }
 
   async open(): Promise<this> {

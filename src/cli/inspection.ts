@@ -1,9 +1,8 @@
 // The configuration and its certificates as a cold start would find them, without serving. Used by check, certs and why.
 import { resolve } from 'node:path'
 import type { CertificateFiles } from '../config/config.js'
-import { type LoadedConfig, loadConfig } from '../config/load.js'
+import type { LoadedConfig } from '../config/load.js'
 import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
-import { Disk } from '../server/disk.js'
 import { load } from '../server/load.js'
 import type { Snapshot } from '../server/snapshot.js'
 
@@ -21,11 +20,8 @@ export interface Inspection {
 
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {
-  // The load tells what would serve; the mistakes of all sites are told by the configuration itself, also where one
-  // outside of them makes the whole unusable.
-  const loaded = loadConfig(mainFile, new Disk())
   const shelf = new CertificateShelf()
-  const { snapshot } = await load({ mainFile, shelf, previous: undefined, changed: 'all' })
+  const { loaded, snapshot } = await load({ mainFile, shelf, previous: undefined, changed: 'all' })
   return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, shelf.get(files)) }
 }
 

@@ -18,6 +18,8 @@ export type UsableConfig = LoadedConfig & { readonly config: Config }
 export interface LoadOutcome {
   /** Undefined where mistakes outside the sites make the whole unusable. */
   readonly snapshot: Snapshot | undefined
+  /** The files and all their mistakes, those of sites included. */
+  readonly loaded: LoadedConfig
   /** What the snapshot was made of. */
   readonly usable: UsableConfig | undefined
   /** Mistakes outside the sites. */
@@ -53,7 +55,7 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
   shelf.retain([...pairsInService(snapshot ?? previous), ...configured])
   const versions = new Map([...shelf.versions(), ...disk.versions])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
-  return { snapshot, usable, errors, versions, certificates: { ...certificates, pending } }
+  return { loaded, snapshot, usable, errors, versions, certificates: { ...certificates, pending } }
 }
 
 /** What `usable` means with the certificates that are on the shelf now. */

@@ -66,16 +66,16 @@ export function snapshotOf(usable: UsableConfig, shelf: CertificateShelf, previo
   return compile({ config, sites, fallback: fallback?.certificate }, previous)
 }
 
-function pairsOf({ fallbackCertificate, vhosts }: Config): CertificateFiles[] {
+function pairsOf({ fallbackCertificate, vhosts }: Pick<Config, 'fallbackCertificate' | 'vhosts'>): CertificateFiles[] {
   const fallback = fallbackCertificate === undefined ? [] : [fallbackCertificate]
   return [...fallback, ...vhosts.flatMap(({ certificates }) => certificates)]
 }
 
+/** Those of the sites that serve, which are not all as configured. */
 function pairsInService(snapshot: Snapshot | undefined): CertificateFiles[] {
   if (snapshot === undefined) return []
-  const { fallbackCertificate } = snapshot.config
-  const fallback = fallbackCertificate === undefined ? [] : [fallbackCertificate]
-  return [...fallback, ...snapshot.sites.flatMap(({ vhost }) => vhost.certificates)]
+  const { config, sites } = snapshot
+  return pairsOf({ fallbackCertificate: config.fallbackCertificate, vhosts: sites.map(({ vhost }) => vhost) })
 }
 
 function fallbackErrors({ fallbackCertificate }: Config, shelf: CertificateShelf): readonly ConfigError[] {

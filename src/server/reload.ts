@@ -18,6 +18,8 @@ export interface ReloadOptions {
   readonly current: () => Snapshot | undefined
   /** Puts a snapshot into service; the mistakes where that is not possible (a port in use). */
   readonly apply: (snapshot: Snapshot) => Promise<readonly ConfigError[]>
+  /** Hears of a mistake of Hostward itself that would otherwise go unheard. */
+  readonly onBug: (error: unknown) => void
 }
 
 type ChangedFiles = ReadonlySet<string> | 'all'
@@ -67,10 +69,7 @@ export class Reload {
 
   /** For loads that nobody waits for: a mistake of ours must not end what serves. */
   #inTurnUnheard(work: () => Promise<unknown>): void {
-    this.#inTurn(work).catch((error: unknown) => {
-      const { message, stack } = error instanceof Error ? error : new Error(String(error))
-      this.#options.log().error('internal_error', message, { stack })
-    })
+    this.#inTurn(work).catch((error: unknown) => this.#options.onBug(error))
   }
 
   async #load(changed: ChangedFiles): Promise<readonly ConfigError[]> {

@@ -44,6 +44,7 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      onBug: (error) => this.reportBug(error),
     })
   }
 

@@ -5,7 +5,7 @@ import { Field } from '../wire/field-names.js'
 import { HeaderBlock } from '../wire/header-block.js'
 import { ChunkExtension } from './chunk-extension.js'
 import { type FieldLimits, incomplete, scanFieldLines } from './field-lines.js'
-import { HeadBuffer } from './head-buffer.js'
+import { HeadIntake, type HeadParser } from './head-intake.js'
 
 /** Hexadecimal digits of a size: 13 of them stay exact in a double. */
 const sizeDigitsMax = 13
@@ -26,6 +26,20 @@ export interface ChunkTarget {
   onChunk(chunk: Buffer): void
 }
 
+/** The field lines behind the last chunk; they come in pieces like a head. */
+class TrailerSection implements HeadParser<FieldLimits> {
+  readonly lines = new HeaderBlock()
+
+  parse(bytes: Buffer, from: number, limits: FieldLimits): number {
+    this.lines.reset(bytes)
+    return scanFieldLines(bytes, from, this.lines, limits)
+  }
+
+  bytesMax(limits: FieldLimits): number {
+    return limits.headerBytes
+  }
+}
+
 /** The state of one chunked body. */
 export class ChunkedDecoder {
   readonly #limits: FieldLimits
@@ -34,7 +48,8 @@ export class ChunkedDecoder {
   #digits = 0
   readonly #extension = new ChunkExtension()
   #extensionBytes = 0
-  #trailerBuffer: HeadBuffer | undefined
+  #section: TrailerSection | undefined
+  #intake: HeadIntake<FieldLimits> | undefined
   /** The trailer section, once the body is complete; undefined where it is empty. */
   trailers: HeaderBlock | undefined
 
@@ -111,25 +126,10 @@ export class ChunkedDecoder {
   }
 
   #takeTrailers(bytes: Buffer, at: number): number {
-    const block = new HeaderBlock()
-    if (this.#trailerBuffer === undefined) {
-      block.reset(bytes)
-      const end = scanFieldLines(bytes, at, block, this.#limits)
-      if (end !== incomplete) return this.#finish(block, end)
-      this.#trailerBuffer = new HeadBuffer()
-    }
-    return this.#gatherTrailers(bytes, at, this.#trailerBuffer)
-  }
-
-  #gatherTrailers(bytes: Buffer, at: number, buffer: HeadBuffer): number {
-    const before = buffer.length
-    buffer.append(bytes.subarray(at))
-    if (buffer.length <= this.#limits.headerBytes && !mayEndTrailers(buffer)) return bytes.length
-    const block = new HeaderBlock()
-    block.reset(buffer.bytes)
-    const end = scanFieldLines(buffer.bytes, 0, block, this.#limits)
-    if (end === incomplete) return bytes.length
-    return this.#finish(block, end) === -1 ? -1 : at + end - before
+    this.#section ??= new TrailerSection()
+    this.#intake ??= new HeadIntake(this.#section)
+    const end = this.#intake.take(bytes, at, this.#limits)
+    return end === incomplete ? bytes.length : this.#finish(this.#section.lines, end)
   }
 
   #finish(block: HeaderBlock, end: number): number {
@@ -142,8 +142,4 @@ export class ChunkedDecoder {
     this.#state = complete
     return end
   }
-}
-
-function mayEndTrailers(buffer: HeadBuffer): boolean {
-  return buffer.isWorthParsing() || (buffer.bytes[0] === 0x0d && buffer.length > 1)
 }

@@ -28,6 +28,7 @@ export class HeadBuffer {
   /** Whether the bytes since the last call end the first line or the head, or break it, so that parsing again can decide something. */
   isWorthParsing(): boolean {
     const bytes = this.bytes
+    if (this.#hasBareReturn(bytes)) return true
     for (let at = bytes.indexOf(0x0a, this.#scanned); at !== -1; at = bytes.indexOf(0x0a, at + 1)) {
       const isFirstLine = !this.#hasLine
       this.#hasLine = true
@@ -37,6 +38,15 @@ export class HeadBuffer {
       }
     }
     this.#scanned = this.#length
+    return false
+  }
+
+  /** A CR without its LF can be decided at once; the CR itself may have been the last byte of the call before. */
+  #hasBareReturn(bytes: Buffer): boolean {
+    const from = Math.max(0, this.#scanned - 1)
+    for (let at = bytes.indexOf(0x0d, from); at !== -1 && at + 1 < bytes.length; at = bytes.indexOf(0x0d, at + 1)) {
+      if (bytes[at + 1] !== 0x0a) return true
+    }
     return false
   }
 

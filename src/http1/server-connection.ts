@@ -72,7 +72,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   destroy(): void {
-    this.#exchange?.onConnectionLost(new Failure('shutdown', 'the server ends'))
+    this.#exchange?.reset(new Failure('shutdown', 'the server ends'))
     this.#socket.destroy()
   }
 
@@ -80,8 +80,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     const exchange = this.#exchange
     if (exchange === undefined) return !this.#intake.isPartial ? this.#close() : this.#onHeadTimeout()
     if (exchange.isEnded) return this.#close()
-    if (exchange.isAnswered)
-      return exchange.onConnectionLost(new Failure('client_stalled', 'the client stopped reading'))
+    if (exchange.isAnswered) return exchange.reset(new Failure('client_stalled', 'the client stopped reading'))
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
   }
 
@@ -231,7 +230,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#isLastRequest = true
     exchange.body?.fail(failure)
     if (exchange.isEnded) this.#close()
-    else if (exchange.isAnswered) exchange.onConnectionLost(failure)
+    else if (exchange.isAnswered) exchange.reset(failure)
   }
 
   #discardBody(): void {
@@ -290,7 +289,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.#exchange = undefined
     const failure = new Failure('client_gone', 'the client closed the connection')
     // The exchange hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
-    exchange?.onConnectionLost(failure)
+    exchange?.reset(failure)
     exchange?.body?.fail(failure)
   }
 

@@ -156,11 +156,6 @@ export class ServerExchange implements Downstream, Request, BodySink {
     this.#source?.resume()
   }
 
-  /** The connection is gone or given up while this exchange was under way. */
-  onConnectionLost(failure: Failure): void {
-    if (!this.isEnded) this.reset(failure)
-  }
-
   #startHead(head: ResponseHead): void {
     out.reserve(head.headers.writtenBytesMax + head.reason.length + headOverheadBytes)
     out.text('HTTP/1.1 ')

@@ -70,7 +70,7 @@ export class Gateway {
     }
     const service = new RequestHandler({
       view: () => this.#view,
-      log: { request: (entry) => this.entries.push({ ...snapshotOf(entry) }) },
+      log: { request: (entry) => this.entries.push(snapshotOf(entry)) },
     })
     const limits = {
       ...defaultHttp2Limits,
@@ -126,48 +126,13 @@ function siteOf(id: string, action: SiteAction): VirtualHost {
   return { id, action, access: true }
 }
 
+const entryKeys = [
+  ...['listener', 'vhost', 'host', 'sni', 'protocol', 'tlsVersion', 'method', 'target', 'status', 'reason', 'peer'],
+  ...['claimed', 'claimedBy', 'upstream', 'upstreamStatus', 'upstreamMs', 'requestId', 'connectionId', 'generation'],
+  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers'],
+] as readonly (keyof RequestEntry)[]
+
 /** Getters of an exchange as plain values, since they change with it. */
 function snapshotOf(entry: RequestEntry): RequestEntry {
-  const { listener, vhost, host, sni, protocol, tlsVersion, method, target, status, reason, peer, claimed, claimedBy } =
-    entry
-  const {
-    upstream,
-    upstreamStatus,
-    upstreamMs,
-    requestId,
-    connectionId,
-    generation,
-    durationMs,
-    bytesReceived,
-    bytesSent,
-    headers,
-  } = entry
-  const first = {
-    listener,
-    vhost,
-    host,
-    sni,
-    protocol,
-    tlsVersion,
-    method,
-    target,
-    status,
-    reason,
-    peer,
-    claimed,
-    claimedBy,
-  }
-  return {
-    ...first,
-    upstream,
-    upstreamStatus,
-    upstreamMs,
-    requestId,
-    connectionId,
-    generation,
-    durationMs,
-    bytesReceived,
-    bytesSent,
-    headers,
-  }
+  return Object.fromEntries(entryKeys.map((key) => [key, entry[key]])) as unknown as RequestEntry
 }

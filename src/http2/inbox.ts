@@ -9,7 +9,7 @@ import { ErrorCode, Flag, FrameType, initialWindowBytes, readUint31 } from './fr
 import { HpackDecoder } from './hpack-decoder.js'
 import { report } from './refusals.js'
 import { RequestBody } from './request-body.js'
-import { bodyBytesOf, faultOf, framesPerTurnOf, refusalOf, requestOf } from './request-head.js'
+import { bodyBytesOf, faultOf, priorityOf, refusalOf, requestOf } from './request-head.js'
 import { SectionAssembler } from './section-assembler.js'
 import type { Session } from './session.js'
 import { Http2Stream } from './stream.js'
@@ -253,7 +253,7 @@ export class Inbox implements FrameConsumer {
       id: streamId,
       request: requestOf(section, body),
       body,
-      framesPerTurn: framesPerTurnOf(section),
+      priority: session.streams.takeForetold(streamId) ?? priorityOf(section),
       sendWindowBytes: this.#control.initialWindowBytes,
     })
     session.opened(stream)

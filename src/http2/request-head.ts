@@ -6,6 +6,7 @@ import type { Request, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { FieldSection } from './field-section.js'
+import { type Priority, priorityOfLine, unprioritized } from './priority.js'
 
 /** Why a request is malformed, which is a stream error; undefined for a sound one. */
 export function faultOf(section: FieldSection, bodyBytes: number, body: 'none' | 'follows'): Failure | undefined {
@@ -59,26 +60,10 @@ export function bodyBytesOf(section: FieldSection): number {
   return bytes
 }
 
-const defaultUrgency = 3
-
-/** Frames for each turn by RFC 9218 urgency: the urgent get more, and nobody starves. */
-export function framesPerTurnOf(section: FieldSection): number {
-  const urgency = section.has(Field.priority) ? urgencyOf(section) : defaultUrgency
-  if (urgency === defaultUrgency) return 2
-  return urgency < defaultUrgency ? 4 : 1
-}
-
-/** Looks for `u=` and a digit only: what is not understood is ignored (RFC 9218 §4). */
-function urgencyOf(section: FieldSection): number {
-  const { block } = section
-  const line = block.find(Field.priority)
-  const end = block.valueEndOf(line)
-  for (let at = block.valueStartOf(line); at + 2 < end; at++) {
-    if (block.bytes[at] !== 0x75 || block.bytes[at + 1] !== 0x3d) continue
-    const urgency = (block.bytes[at + 2] as number) - 0x30
-    return urgency >= 0 && urgency <= 7 ? urgency : defaultUrgency
-  }
-  return defaultUrgency
+/** What the client says of its urgency. */
+export function priorityOf(section: FieldSection): Priority {
+  if (!section.has(Field.priority)) return unprioritized
+  return priorityOfLine(section.block, section.block.find(Field.priority))
 }
 
 /** Whether the client waits for a 100 (RFC 9110 §10.1.1). */

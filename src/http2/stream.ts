@@ -8,7 +8,9 @@ import { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { FrameWriter } from './frame-writer.js'
 import { ErrorCode } from './frames.js'
+import type { Priority } from './priority.js'
 import type { RequestBody } from './request-body.js'
+import type { Sequence } from './schedule.js'
 import type { Session } from './session.js'
 
 /** What opens a stream. */
@@ -16,8 +18,7 @@ export interface StreamOpening {
   readonly id: number
   readonly request: Request
   readonly body: RequestBody | undefined
-  /** How often its turn comes among its neighbours, in frames (RFC 9218, coarsely). */
-  readonly framesPerTurn: number
+  readonly priority: Priority
   readonly sendWindowBytes: number
 }
 
@@ -29,9 +30,8 @@ export class Http2Stream implements Downstream, BodySink {
   readonly id: number
   readonly request: Request
   readonly body: RequestBody | undefined
-  readonly framesPerTurn: number
-  /** Frames that are left of this turn; kept by the outbox. */
-  framesLeft: number
+  /** What its client wants it to be among its neighbours. */
+  priority: Priority
   observer: ExchangeObserver = unobserved
   bytesReceived = 0
   bytesSent = 0
@@ -52,9 +52,11 @@ export class Http2Stream implements Downstream, BodySink {
   /** Our END_STREAM was written. */
   isLocalEnded = false
   trailers: HeaderBlock | undefined
-  /** The outbox's queue of streams whose turn comes. */
-  nextReady: Http2Stream | undefined
+  // Kept by the schedule: whether and where the stream stands in it.
   isReady = false
+  nextReady: Http2Stream | undefined
+  sequence: Sequence | undefined
+  framesLeft = 0
   readonly #session: Session
   #isHeadSent = false
   /** The client waits for our 100: that its body does not come is not its fault. */
@@ -71,8 +73,7 @@ export class Http2Stream implements Downstream, BodySink {
     this.id = opening.id
     this.request = opening.request
     this.body = opening.body
-    this.framesPerTurn = opening.framesPerTurn
-    this.framesLeft = opening.framesPerTurn
+    this.priority = opening.priority
     this.sendWindowBytes = opening.sendWindowBytes
     this.isRemoteEnded = opening.body === undefined
     this.movedMs = session.eventMs

@@ -1,8 +1,8 @@
 // The client side of one HTTP/1 connection to an endpoint: sends one request at a time and reads its answer (RFC 9112).
 // Owned by an endpoint's pool; after anything doubtful it is destroyed, never used again.
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import { ByteWriter } from '../wire/byte-writer.js'
+import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import { Failure, type FailureCode, type RetryRule } from '../wire/failure.js'
 import { SocketWriter } from '../wire/socket-writer.js'
@@ -18,35 +18,16 @@ const informationalMax = 32
 
 const head = new ParsedResponseHead()
 
-// One buffer to read into and a copy of what came cost less than a buffer of 64 KiB for each read, cut to what came,
-// and its way through a stream.
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
-const received = new ByteWriter()
-
-/** Waits on an endpoint, in milliseconds. */
-export interface ClientTimeouts {
-  readonly connectMs: number
-  /** From the last byte of the request to the first of the answer. */
-  readonly responseMs: number
-  readonly bodyIdleMs: number
-  /** Unused in the pool; an endpoint's shorter Keep-Alive hint wins. */
-  readonly idleMs: number
-}
-
 /** What a client connection is made of. */
 export interface ClientConnectionOptions {
-  /** A literal address or a name for the system's resolver. */
-  readonly host: string
-  readonly port: number
+  readonly transport: Transport
   readonly timeouts: ClientTimeouts
   readonly limits: FieldLimits
-  /** The exchange is over and the connection may take another; it waits `idleMs` at most. */
-  readonly onIdle: (connection: Http1ClientConnection) => void
-  readonly onClosed: (connection: Http1ClientConnection) => void
+  readonly owner: ClientConnectionOwner
 }
 
 /** One HTTP/1 connection to an endpoint. */
-export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
+export class Http1ClientConnection implements ClientConnection, AttemptOwner, BodyFeeder, Timed {
   deadlineMs: number
   readonly writer: SocketWriter
   readonly #options: ClientConnectionOptions
@@ -54,8 +35,8 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   readonly #intake = new HeadIntake(head)
   #attempt: ClientAttempt | undefined
   #body: BodyReader | undefined
-  #isConnected = false
-  #isReused = false
+  #requests = 0
+  #isDraining = false
   #isPersistent = false
   #hasAnswerBegun = false
   #hintMs = Number.POSITIVE_INFINITY
@@ -64,17 +45,10 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
 
   constructor(options: ClientConnectionOptions) {
     this.#options = options
-    this.deadlineMs = nowMs() + options.timeouts.connectMs
-    // Literal addresses are dialled as they are; `autoSelectFamily` would abort slow attempts after 250 ms.
-    this.#socket = connect({
-      host: options.host,
-      port: options.port,
-      noDelay: true,
-      autoSelectFamily: false,
-      onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
-    })
+    this.deadlineMs = nowMs() + options.timeouts.idleMs
+    options.transport.onBytes = (chunk) => this.#onData(chunk)
+    this.#socket = options.transport.socket
     this.writer = new SocketWriter(this.#socket)
-    this.#socket.on('connect', () => this.#onConnect())
     this.#socket.on('drain', () => this.#onDrain())
     this.#socket.on('end', () => this.#onEnd())
     this.#socket.on('error', (error: Error) => {
@@ -84,21 +58,28 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     deadlines.watch(this)
   }
 
-  /** Sends a request; only on a new connection or on one that has said `onIdle`. */
+  get capacity(): number {
+    return this.#attempt === undefined && !this.#isClosed && !this.#isDraining && this.#socket.writable ? 1 : 0
+  }
+
+  get active(): number {
+    return this.#attempt === undefined ? 0 : 1
+  }
+
+  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
   send(request: OutgoingRequest, observer: AttemptObserver): Attempt {
     const attempt = new ClientAttempt(this, request, observer)
     this.#attempt = attempt
+    this.#requests++
     this.#hasAnswerBegun = false
-    if (this.#isConnected) {
-      this.#isReused = true
-      this.#start(attempt)
-    }
+    this.deadlineMs = noDeadline
+    attempt.start()
     return attempt
   }
 
-  /** Whether it can take a request now. */
-  get isUsable(): boolean {
-    return !this.#isClosed && this.#socket.writable
+  drain(): void {
+    this.#isDraining = true
+    if (this.#attempt === undefined) this.destroy()
   }
 
   destroy(): void {
@@ -108,8 +89,6 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   onDeadline(): void {
     if (this.#attempt === undefined) return this.destroy()
     const timeouts = this.#options.timeouts
-    if (!this.#isConnected)
-      return this.#fail('upstream_timeout', `not connected within ${timeouts.connectMs} ms`, 'always')
     if (!this.#attempt.isSent)
       return this.#fail('upstream_timeout', `took no byte of the request for ${timeouts.bodyIdleMs} ms`)
     if (!this.#attempt.isAnswered) return this.#fail('upstream_timeout', `no answer within ${timeouts.responseMs} ms`)
@@ -158,25 +137,6 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#socket.destroy()
   }
 
-  #onConnect(): void {
-    this.#isConnected = true
-    if (this.#attempt !== undefined) this.#start(this.#attempt)
-  }
-
-  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
-  #start(attempt: ClientAttempt): void {
-    this.deadlineMs = noDeadline
-    attempt.start()
-  }
-
-  /** Takes what stands in the buffer that all connections read into, before the next read overwrites it. */
-  #onRead(bytes: number): boolean {
-    received.reserve(bytes)
-    received.copy(readBuffer, 0, bytes)
-    this.#onData(received.take())
-    return true
-  }
-
   #onData(chunk: Buffer): void {
     // Bytes on an idle connection belong to no request: the next one would take them for its answer.
     if (this.#attempt === undefined) return this.destroy()
@@ -203,6 +163,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
       return end
     }
     attempt.isAnswered = true
+    this.#options.owner.onAnswered(head.status)
     this.#isPersistent = isPersistent(head, framing)
     this.#waitFor(this.#options.timeouts.bodyIdleMs)
     this.#hintMs = idleHintMs(head.headers)
@@ -250,13 +211,13 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #onAnswered(): void {
     const attempt = this.#attempt
     if (attempt === undefined) return
-    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && this.isUsable
+    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && !this.#isDraining
     attempt.close(new Failure('upstream_reset', 'the endpoint answered before the request was complete'))
     this.#release()
-    if (!isReusable) return this.destroy()
+    if (!isReusable || this.capacity === 0) return this.destroy()
     this.#waitFor(Math.min(this.#options.timeouts.idleMs, this.#hintMs))
     this.#socket.resume()
-    this.#options.onIdle(this)
+    this.#options.owner.onAvailable(this)
   }
 
   #onDrain(): void {
@@ -280,15 +241,13 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#isClosed = true
     deadlines.forget(this)
     if (this.#attempt !== undefined) this.#failClosed()
-    this.#options.onClosed(this)
+    this.#options.owner.onClosed(this)
   }
 
   #failClosed(): void {
-    if (!this.#isConnected)
-      return this.#fail('upstream_unreachable', this.#error?.message ?? 'closed while connecting', 'always')
     const detail = this.#error?.message ?? 'the endpoint closed the connection'
     // A pooled connection that dies before it answers was most likely closed before the request reached it.
-    this.#fail('upstream_reset', detail, this.#isReused && !this.#hasAnswerBegun ? 'if_idempotent' : 'never')
+    this.#fail('upstream_reset', detail, this.#requests > 1 && !this.#hasAnswerBegun ? 'if_idempotent' : 'never')
   }
 
   #fail(code: FailureCode, detail: string, retry: RetryRule = 'never'): void {
@@ -298,6 +257,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#socket.destroy()
     if (attempt === undefined) return
     const failure = new Failure(code, detail, { retry, cause: this.#error })
+    this.#options.owner.onFailed(failure)
     attempt.close(failure)
     if (attempt.isAnswered) body?.fail(failure)
     else attempt.observer.onFailure(failure)

@@ -6,7 +6,7 @@ import { ByteWriter } from '../wire/byte-writer.js'
 import type { Connection } from '../wire/connection.js'
 import { httpDate } from '../wire/date.js'
 import type { Downstream, ExchangeObserver, Request, ResponseHead } from '../wire/downstream.js'
-import type { Failure } from '../wire/failure.js'
+import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { SocketWriter } from '../wire/socket-writer.js'
@@ -47,6 +47,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
   readonly headers: HeaderBlock
   readonly body: BodyReader | undefined
   readonly protocol: 'http/1.0' | 'http/1.1'
+  readonly upgrade = undefined
   readonly expectsContinue: boolean
   bytesSent = 0
   isAnswered = false
@@ -112,6 +113,13 @@ export class ServerExchange implements Downstream, Request, BodySink {
     if (body === undefined) return this.#finish(out.take())
     this.#owner.writer.push(out.take())
     body.flow(this)
+  }
+
+  switchProtocols(_head: ResponseHead, source: BodySource): BodySource {
+    const failure = new Failure('internal_error', 'no upgrade was asked for')
+    source.abort(failure)
+    this.reset(failure)
+    return source
   }
 
   write(chunk: Buffer): boolean {

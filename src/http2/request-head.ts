@@ -37,6 +37,7 @@ export function requestOf(section: FieldSection, body: BodySource | undefined): 
     authority: section.authority,
     headers: section.block,
     body,
+    upgrade: undefined,
     expectsContinue: body !== undefined && expectsContinue(section),
   }
 }

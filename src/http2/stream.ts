@@ -109,6 +109,13 @@ export class Http2Stream implements Downstream, BodySink {
     body.flow(this)
   }
 
+  switchProtocols(_head: ResponseHead, source: BodySource): BodySource {
+    const failure = new Failure('internal_error', 'no upgrade was asked for')
+    source.abort(failure)
+    this.reset(failure)
+    return source
+  }
+
   reset(failure: Failure): void {
     this.resetWith(isOurs(failure) ? ErrorCode.internalError : ErrorCode.cancel, failure)
   }

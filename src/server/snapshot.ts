@@ -8,6 +8,7 @@ import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { Endpoint } from '../upstream/endpoint.js'
+import { Upstream } from '../upstream/upstream.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 
 /** What one listener serves. */
@@ -129,7 +130,11 @@ type UpstreamAnswer = Extract<Answer, { kind: 'upstream' }>
 
 function actionOf(vhost: VhostConfig, endpointFor: (answer: UpstreamAnswer) => Endpoint): SiteAction {
   const { answer } = vhost
-  if (answer.kind === 'upstream') return { kind: 'forward', endpoint: endpointFor(answer), via: vhost.via }
+  if (answer.kind === 'upstream') {
+    const endpoint = endpointFor(answer)
+    const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
+    return { kind: 'forward', upstream, via: vhost.via }
+  }
   if (answer.kind === 'redirect') return { kind: 'redirect', to: formatOrigin(answer.to), status: answer.status }
   return { ...answer, body: Buffer.from(answer.body) }
 }
@@ -147,7 +152,13 @@ function endpointOf({ origin }: UpstreamAnswer, { config, endpoints, previous }:
     host: origin.host,
     port: origin.port,
     label: formatOrigin(origin),
-    timeouts: { connectMs: upstreamConnectMs, responseMs: upstreamResponseMs, idleMs: upstreamIdleMs, bodyIdleMs },
+    timeouts: {
+      connectMs: upstreamConnectMs,
+      responseMs: upstreamResponseMs,
+      idleMs: upstreamIdleMs,
+      bodyIdleMs,
+      tunnelIdleMs: bodyIdleMs,
+    },
     limits: { headerBytes, headerCount },
   }
   const key = JSON.stringify(options)

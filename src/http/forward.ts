@@ -2,12 +2,12 @@
 // Used by the handler; the bodies flow between the two codecs without passing here.
 
 import type { ConnectionChoice, Endpoint } from '../upstream/endpoint.js'
-import type { AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
+import type { AttemptObserver, OutgoingRequest, Tunnel } from '../wire/attempt.js'
 import { type BodySource, unknownLength } from '../wire/body.js'
 import { ByteWriter } from '../wire/byte-writer.js'
 import { nowMs } from '../wire/deadlines.js'
 import type { Request, ResponseHead } from '../wire/downstream.js'
-import type { Failure } from '../wire/failure.js'
+import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { Exchange } from './exchange.js'
 import { prepareRequest, prepareResponse } from './headers.js'
@@ -22,9 +22,16 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'T
 
 const out = new ByteWriter()
 
+const noEndpoint = new Failure('no_endpoint', 'no endpoint of the upstream is available')
+const noTunnel = new Failure('not_implemented', 'an extended CONNECT')
+const notAsked = new Failure('upstream_protocol', 'an upgrade that nobody asked for')
+
 /** Starts forwarding; everything lent in the request is copied before this returns. */
 export function forward(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  const forwarding = new Forwarding(exchange, action.endpoint, outgoingRequest(exchange, action, host))
+  if (exchange.downstream.request.method === 'CONNECT') return exchange.fail(noTunnel)
+  const endpoint = action.upstream.choose(0, [])
+  if (endpoint === undefined) return exchange.fail(noEndpoint)
+  const forwarding = new Forwarding(exchange, endpoint, outgoingRequest(exchange, action, host))
   forwarding.start('pooled')
 }
 
@@ -37,7 +44,13 @@ function outgoingRequest(exchange: Exchange, action: ForwardAction, host: Reques
     requestId: exchange.requestId,
     via: action.via ? viaValue(request) : undefined,
   })
-  return { method: request.method, head: headBytes(request, host), body: request.body }
+  return {
+    method: request.method,
+    head: headBytes(request, host),
+    fields: undefined,
+    body: request.body,
+    upgrade: undefined,
+  }
 }
 
 function viaValue(request: Request): string {
@@ -101,6 +114,11 @@ class Forwarding implements AttemptObserver {
     prepareResponse(head.headers)
     if (body?.lengthBytes !== unknownLength) head.headers.dropAll(Field.trailer)
     exchange.downstream.respond(head, body)
+  }
+
+  onUpgrade(_head: ResponseHead, tunnel: Tunnel): void {
+    tunnel.source.abort(notAsked)
+    this.#exchange.fail(notAsked)
   }
 
   onFailure(failure: Failure): void {

@@ -9,6 +9,7 @@ import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { Endpoint } from '../upstream/endpoint.js'
+import { Upstream } from '../upstream/upstream.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 
 /** What one listener serves. */
@@ -128,7 +129,11 @@ function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): H
 
 function actionOf(vhost: VhostConfig, endpointFor: (answer: ForwardAnswer) => Endpoint): SiteAction {
   const { answer } = vhost
-  if (answer.kind === 'upstream') return { kind: 'forward', endpoint: endpointFor(answer), via: vhost.via }
+  if (answer.kind === 'upstream') {
+    const endpoint = endpointFor(answer)
+    const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
+    return { kind: 'forward', upstream, via: vhost.via }
+  }
   if (answer.kind === 'redirect') {
     const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
     return { kind: 'redirect', to: `${origin}${answer.path}`, status: answer.status }
@@ -145,13 +150,12 @@ interface EndpointParts {
 function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
   const [{ address, label }] = upstream.endpoints
   assert(address.kind === 'tcp', 'endpoints are dialled by host and port')
-  const { connectMs, responseMs, idleMs } = timeouts
   const { headerBytes, headerCount } = config.limits
   const options = {
     host: address.host,
     port: address.port,
     label,
-    timeouts: { connectMs, responseMs, idleMs, bodyIdleMs: config.timeouts.bodyIdleMs },
+    timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
     limits: { headerBytes, headerCount },
   }
   const key = JSON.stringify(options)

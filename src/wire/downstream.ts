@@ -17,6 +17,11 @@ export interface Request {
   readonly headers: HeaderBlock
   /** Undefined where the request has none. */
   readonly body: BodySource | undefined
+  /**
+   * The protocol that the client wants to switch to, in lower case: of an Upgrade line (RFC 9110 §7.8), or of an extended
+   * CONNECT (RFC 8441), whose method is `CONNECT`. Undefined where it asks for none, or has a body.
+   */
+  readonly upgrade: string | undefined
   /** The client waits for a 100 before it sends the body (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean
 }
@@ -46,6 +51,12 @@ export interface Downstream {
   inform(head: ResponseHead): void
   /** Sends the final head and lets `body` flow; undefined is a response without a body. Called once. */
   respond(head: ResponseHead, body: BodySource | undefined): void
+  /**
+   * Switches to the protocol that the request asked for: sends the head (101, or 200 on HTTP/2), lets `source` flow to the
+   * client and returns what the client sends. In place of `respond`. The exchange ends with `source`; the client's end is
+   * only the end of what it sends. No idle timer runs on this side.
+   */
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource
   /** Ends an exchange that cannot be answered, visibly: a broken body or a reset, never a complete one. */
   reset(failure: Failure): void
 }

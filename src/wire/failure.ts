@@ -32,6 +32,7 @@ export const failureRules = {
   flood: rule(503, 'downstream', 'the connection made more work than it paid for and was closed'),
   client_gone: rule(499, 'downstream', 'the client left before the answer was complete'),
   client_stalled: rule(408, 'downstream', 'the client stopped reading the answer for timeouts.bodyIdleMs'),
+  no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),

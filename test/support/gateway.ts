@@ -9,6 +9,7 @@ import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
+import { Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 import { defaultHttp2Limits } from './http2-limits.js'
@@ -25,23 +26,20 @@ export interface GatewayOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** An endpoint with timeouts that no test reaches by accident. */
-export function endpointOf(
-  port: number,
-  timeouts: Partial<Record<'connectMs' | 'responseMs' | 'bodyIdleMs' | 'idleMs', number>> = {},
-): Endpoint {
-  return new Endpoint({
+/** Timeouts of an upstream that no test reaches by accident. */
+const calmTimeouts = { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000, idleMs: 4_000, tunnelIdleMs: 60_000 }
+
+/** Forwards to one endpoint. */
+export function forwardTo(port: number, timeouts: Partial<typeof calmTimeouts> = {}): ForwardAction {
+  const label = `http://127.0.0.1:${port}`
+  const endpoint = new Endpoint({
     host: '127.0.0.1',
     port,
-    label: `http://127.0.0.1:${port}`,
-    timeouts: { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000, idleMs: 4_000, ...timeouts },
+    label,
+    timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
   })
-}
-
-/** Forwards to an endpoint. */
-export function forwardTo(port: number, timeouts: Parameters<typeof endpointOf>[1] = {}): ForwardAction {
-  return { kind: 'forward', endpoint: endpointOf(port, timeouts), via: true }
+  return { kind: 'forward', upstream: new Upstream({ name: label, endpoints: [endpoint] }), via: true }
 }
 
 /** Answers with a text. */

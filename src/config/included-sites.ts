@@ -3,7 +3,7 @@
 
 import { servingListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
-import { type ConfigError, formatPlace, type Place } from './config-error.js'
+import type { ConfigError, Place } from './config-error.js'
 import { type Files, readText } from './files.js'
 import { isWithin, locate, type Mistake, type Path, rebase } from './mistake.js'
 import type { Parse, ParseResult, Source } from './parse.js'
@@ -110,7 +110,7 @@ function checkTaken(source: Source, taken: Map<string, Place>): readonly Mistake
       taken.set(name, source.place(path, 'key'))
       return []
     }
-    const message = `upstream ${shown(name)} is taken by ${formatPlace(owner, '/')}`
+    const message = `upstream ${shown(name)} is taken by ${owner.file}:${owner.line}:${owner.column}`
     return [{ path, aim: 'key', message, hint: 'rename one of the two' }]
   })
 }

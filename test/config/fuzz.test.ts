@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { z } from 'zod'
 import { mainSchema } from '../../src/config/schema.js'
 import { branches, namedNode, type SchemaNode, toSchemaNode } from '../../src/config/schema-node.js'
-import { upstreamsSchema } from '../../src/config/schema-upstream.js'
+import { upstreamSchema } from '../../src/config/schema-upstream.js'
 import { vhostSchema } from '../../src/config/schema-vhost.js'
 import { load } from './loaded.js'
 
@@ -70,29 +71,31 @@ describe('values that the schema describes, or nearly, are a configuration or a 
       fc.property(fitting(toSchemaNode(mainSchema)), (main) =>
         assertTold({ ...beside, 'hostward.yaml': JSON.stringify(main) }),
       ),
-      { numRuns: 400 },
+      { numRuns: 100 },
     )
   })
 
-  test('in the sites and upstreams of a sound main file and an included one', () => {
-    const upstreams = fitting(toSchemaNode(upstreamsSchema))
-    const sites = fc.array(fitting(toSchemaNode(vhostSchema)), { maxLength: 3 })
+  test('in a few keys of a sound site and a sound upstream, of the main file and of an included one', () => {
+    const upstream = changed({ endpoints: ['http://a', 'https://b'] }, upstreamSchema)
+    const answer = { routes: [{ path: '/a', upstream: 'shop' }], upstream: 'shop' }
+    const site = changed({ hosts: ['a.example'], certificate: { cert: 'a', key: 'a' }, ...answer }, vhostSchema)
     fc.assert(
-      fc.property(upstreams, sites, upstreams, sites, (mainUpstreams, mainSites, ownUpstreams, ownSites) => {
-        const shop = { endpoints: ['http://a'] }
-        const main = {
-          listeners: [{ name: 'a', bind: ':443' }],
-          upstreams: { ...(mainUpstreams as object), shop },
-          vhosts: mainSites,
-          include: ['own.yaml'],
-        }
+      fc.property(upstream, site, upstream, site, (shop, mainSite, own, ownSite) => {
+        const main = { upstreams: { shop }, vhosts: [mainSite], include: ['own.yaml'] }
         assertTold({
           ...beside,
-          'hostward.yaml': JSON.stringify(main),
-          'own.yaml': JSON.stringify({ upstreams: ownUpstreams, vhosts: ownSites }),
+          'hostward.yaml': JSON.stringify({ ...main, listeners: [{ name: 'a', bind: ':443' }] }),
+          'own.yaml': JSON.stringify({ ...ownSite, hosts: ['own.example'], upstreams: { own } }),
         })
       }),
       { numRuns: 400 },
     )
   })
 })
+
+/** A value with one or two of its keys put in or replaced. */
+function changed(value: object, schema: z.ZodType): fc.Arbitrary<object> {
+  const entries = Object.entries(toSchemaNode(schema).properties ?? {})
+  const change = fc.oneof(...entries.map(([key, node]) => fitting(node).map((fit) => [key, fit] as const)))
+  return fc.array(change, { maxLength: 2 }).map((changes) => ({ ...value, ...Object.fromEntries(changes) }))
+}

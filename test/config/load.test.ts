@@ -65,6 +65,7 @@ describe('loadConfig', () => {
         targetBytes: 16_384,
         pipelined: 16,
         requestBodyBytes: null,
+        bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },
       log: {

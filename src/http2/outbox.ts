@@ -24,6 +24,8 @@ export class Outbox implements Flushable {
   readonly encoder = new HpackEncoder()
   /** What the client lets us send on all streams together. */
   windowBytes = initialWindowBytes
+  /** Bytes of bodies that were sent, on all streams together. */
+  sentBytes = 0
   /** Since when the socket has taken nothing more; undefined while it does. */
   blockedSinceMs: number | undefined
   readonly #session: Session
@@ -214,6 +216,7 @@ export class Outbox implements Flushable {
     writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
+    this.sentBytes += bytes
     this.#queuedBytes -= bytes
     // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
     // opened byte by byte earns nothing.

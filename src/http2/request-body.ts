@@ -11,6 +11,8 @@ export class RequestBody implements BodySource {
   readonly lengthBytes: number
   /** The sink has no room: that nothing comes is not the client's fault. */
   isFull = false
+  /** When the sink had room again, after it had none. */
+  resumedMs = 0
   /** Nobody takes what still comes. */
   isUnwanted = false
   readonly #session: Session
@@ -45,6 +47,7 @@ export class RequestBody implements BodySource {
 
   resume(): void {
     this.isFull = false
+    this.resumedMs = this.#session.tick()
     this.#take()
   }
 

@@ -2,6 +2,7 @@
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import assert from 'node:assert/strict'
 import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
@@ -10,6 +11,7 @@ import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { Endpoint } from '../upstream/endpoint.js'
 import { Upstream } from '../upstream/upstream.js'
+import { nowMs } from '../wire/deadlines.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 
 /** What one listener serves. */
@@ -132,13 +134,21 @@ function actionOf(vhost: VhostConfig, endpointFor: (answer: ForwardAnswer) => En
   if (answer.kind === 'upstream') {
     const endpoint = endpointFor(answer)
     const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
-    return { kind: 'forward', upstream, via: vhost.via }
+    return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries() }
   }
   if (answer.kind === 'redirect') {
     const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
     return { kind: 'redirect', to: `${origin}${answer.path}`, status: answer.status }
   }
   return { ...answer, body: Buffer.from(answer.body) }
+}
+
+function defaultRetries(): RetryPolicy {
+  return {
+    attemptsMax: 2,
+    causes: new Set(['connect', 'reset', 502, 503, 504]),
+    budget: new RetryBudget(defaultRetryBounds, nowMs()),
+  }
 }
 
 interface EndpointParts {

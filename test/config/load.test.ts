@@ -46,6 +46,7 @@ describe('loadConfig', () => {
         targetBytes: 16_384,
         pipelined: 16,
         requestBodyBytes: null,
+        bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },
       log: {

@@ -96,6 +96,7 @@ function toConfig(main: MainInput, source: Source, sites: readonly ReadSite[]): 
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
       http2: listener.tls && listener.http2,
+      proxyProtocol: listener.proxyProtocol,
       place: source.place(['listeners', index], 'value'),
     })),
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),

@@ -3,11 +3,27 @@
 
 import { z } from 'zod'
 import { parseBind, parseOrigin, parseUpstreamUrl } from '../net/address.js'
+import { parseCidr } from '../net/cidr.js'
 import { normalizeSitePattern } from '../net/hostname.js'
 import type { Parsed } from '../net/parsed.js'
 import { toSchemaNode } from './schema-node.js'
 
 const dayMs = 86_400_000
+
+const proxyProtocolSchema = z.strictObject({
+  from: list(readBy(parseCidr), 1, 10_000).describe(
+    'Addresses and CIDR ranges whose headers are believed, held against the measured peer.',
+  ),
+  mode: z
+    .enum(['require', 'optional', 'off'])
+    .default('require')
+    .describe(
+      'Whether those must send a header; `optional` is for the time of a migration, `off` looks for none. From others a header is refused.',
+    ),
+  versions: list(z.literal([1, 2]), 1, 2)
+    .default([1, 2])
+    .describe('Versions of the header that are taken.'),
+})
 
 const listenerSchema = z
   .strictObject({
@@ -21,6 +37,9 @@ const listenerSchema = z
       .describe(
         'Whether known hosts are sent to https with 308, all but /.well-known/acme-challenge/; plain listeners only.',
       ),
+    proxyProtocol: proxyProtocolSchema
+      .optional()
+      .describe('PROXY headers of forwarders in front, before TLS; left out, none is looked for.'),
   })
   .describe('A bound, named address.')
 

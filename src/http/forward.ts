@@ -31,7 +31,7 @@ export function forward(exchange: Exchange, action: ForwardAction, host: Request
 function outgoingRequest(exchange: Exchange, action: ForwardAction, host: RequestedHost): OutgoingRequest {
   const { request, connection } = exchange.downstream
   prepareRequest(request.headers, {
-    clientAddress: connection.peerAddress,
+    clientAddress: connection.claimedAddress ?? connection.peerAddress,
     scheme: exchange.view.isSecure ? 'https' : 'http',
     host: host.written,
     requestId: exchange.requestId,

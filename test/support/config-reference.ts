@@ -45,6 +45,7 @@ function yamlWord(value: unknown): string {
 function typeOf(node: SchemaNode): string {
   if (node.anyOf !== undefined) return node.anyOf.map(typeOf).join(' or ')
   if (node.enum !== undefined) return node.enum.map(yamlWord).join(', ')
+  if (node.items?.enum !== undefined) return `list of ${typeOf(node.items)}`
   if (node.items !== undefined) return node.items.properties ? 'list of maps' : `list of ${typeOf(node.items)}s`
   if (node.type === 'integer') return `${node.minimum} to ${node.maximum}`
   return node.type === 'object' ? 'map' : (node.type ?? '')

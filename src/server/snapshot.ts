@@ -5,6 +5,8 @@ import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../conf
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { ProxyHeaderRules } from '../listener/preamble.js'
+import { AddressSet } from '../net/cidr.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -18,6 +20,7 @@ import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
+  readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
   readonly limits: Config['limits'] & Http2Limits
@@ -104,6 +107,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
+    proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -122,6 +126,12 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       logHeaders: config.log.requestHeaders,
     },
   }
+}
+
+function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
+  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
+  const { from, mode, versions } = proxyProtocol
+  return { from: new AddressSet(from), mode, versions }
 }
 
 function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): HostMap<CompiledSite> {

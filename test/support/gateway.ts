@@ -132,6 +132,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',

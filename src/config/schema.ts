@@ -64,7 +64,7 @@ export const mainSchema = z.strictObject({
   include: list(path(), 0, 1000)
     .default([])
     .describe(
-      'More files, each with one site or a list under `vhosts`; a star in the last segment only, relative to this file.',
+      'More files, each with one site or a list under `vhosts`, and `upstreams` for its own sites; a star in the last segment only, relative to this file.',
     ),
   via: z
     .boolean()

@@ -13,7 +13,7 @@ import { Inbox } from './inbox.js'
 import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
 import { report } from './refusals.js'
-import type { Session } from './session.js'
+import type { Blame, Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
 
@@ -29,6 +29,7 @@ export interface Http2ConnectionOptions {
   readonly nowMs?: () => number
 }
 
+const blame: Blame = { protocol: 'bad_request', body: 'bad_body', flood: 'flood' }
 const gone = new Failure('client_gone', 'the client closed the connection')
 const emptyHead = new HeaderBlock()
 emptyHead.add('content-length', '0')
@@ -38,7 +39,8 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly connection: Connection
   readonly service: RequestService
   readonly outbox: Outbox
-  readonly streams = new StreamTable()
+  readonly streams = new StreamTable<Http2Stream>()
+  readonly blame = blame
   readonly armour: Armour
   readonly pool: WindowPool
   eventMs: number
@@ -139,6 +141,17 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   pinged(): void {
     if (this.#state === 'draining') this.#announceLast()
+  }
+
+  announced(): void {
+    // No setting of a client says more than its frames do already.
+  }
+
+  wasReset(stream: Http2Stream | undefined): boolean {
+    if (stream === undefined) return this.armour.takesControl(this.eventMs)
+    if (!this.armour.takesReset(this.eventMs)) return false
+    stream.break(new Failure('client_gone', 'the client reset the stream'))
+    return true
   }
 
   left(): void {

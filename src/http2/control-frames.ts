@@ -12,13 +12,16 @@ import {
   Setting,
   windowBytesMax,
 } from './frames.js'
-import type { Session } from './session.js'
+import type { FrameSession } from './session.js'
 
-/** Takes the control frames of one connection. */
-export class ControlFrames {
-  /** The client's first SETTINGS have come. */
+/** Bytes of a GOAWAY's debug data that are worth telling. */
+const goodbyeTextMax = 128
+
+/** Takes the control frames of one connection, on either side. */
+export class ControlFrames<Session extends FrameSession> {
+  /** The peer's first SETTINGS have come. */
   isGreeted = false
-  /** The client's SETTINGS_INITIAL_WINDOW_SIZE. */
+  /** The peer's SETTINGS_INITIAL_WINDOW_SIZE. */
   initialWindowBytes = initialWindowBytes
   readonly #session: Session
 
@@ -30,7 +33,7 @@ export class ControlFrames {
   take(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number) {
     const session = this.#session
     if (type !== FrameType.rstStream && !session.armour.takesControl(session.eventMs)) {
-      session.fail(ErrorCode.enhanceYourCalm, new Failure('flood', `frames of type ${type}`))
+      session.fail(ErrorCode.enhanceYourCalm, new Failure(session.blame.flood, `frames of type ${type}`))
       return
     }
     switch (type) {
@@ -41,13 +44,13 @@ export class ControlFrames {
       case FrameType.windowUpdate:
         return this.#windowUpdate(streamId, bytes, start, end)
       case FrameType.rstStream:
-        return this.#rstStream(streamId, end - start)
+        return this.#rstStream(streamId, bytes, start, end)
       case FrameType.priority:
         return this.#priority(streamId, bytes, start, end)
       case FrameType.goaway:
-        return this.#goaway(streamId, end - start)
+        return this.#goaway(streamId, bytes, start, end)
       case FrameType.pushPromise:
-        return this.#fail(ErrorCode.protocolError, 'PUSH_PROMISE from a client')
+        return this.#fail(ErrorCode.protocolError, 'PUSH_PROMISE')
       // RFC 9113 §4.1: frames of unknown types are ignored.
     }
   }
@@ -66,6 +69,7 @@ export class ControlFrames {
       if (wrong !== undefined) return this.#fail(wrong, `setting ${id} is ${value}`)
       if (id === Setting.headerTableSize) this.#session.outbox.encoder.limit(value)
       if (id === Setting.initialWindowSize) windowBytes = value
+      this.#session.announced(id, value)
     }
     this.isGreeted = true
     // Once for all entries: thousands of them in one frame must not walk all streams thousands of times.
@@ -118,15 +122,14 @@ export class ControlFrames {
     if (wasClosed) for (const stream of this.#session.streams.all()) outbox.ready(stream)
   }
 
-  #rstStream(streamId: number, length: number) {
-    if (length !== 4) return this.#fail(ErrorCode.frameSizeError, 'RST_STREAM of a wrong size')
+  #rstStream(streamId: number, bytes: Buffer, start: number, end: number) {
+    if (end - start !== 4) return this.#fail(ErrorCode.frameSizeError, 'RST_STREAM of a wrong size')
     const session = this.#session
     const stream = streamId === 0 ? undefined : session.streams.get(streamId)
-    const isPaid =
-      stream === undefined ? session.armour.takesControl(session.eventMs) : session.armour.takesReset(session.eventMs)
-    if (!isPaid) return session.fail(ErrorCode.enhanceYourCalm, new Failure('flood', 'resets'))
+    if (!session.wasReset(stream, readUint32(bytes, start))) {
+      return session.fail(ErrorCode.enhanceYourCalm, new Failure(session.blame.flood, 'resets'))
+    }
     if (stream === undefined) this.#late(streamId, 'RST_STREAM')
-    else stream.break(new Failure('client_gone', 'the client reset the stream'))
   }
 
   /** RFC 9113 §5.3.2: checked, and its signal ignored. */
@@ -140,10 +143,11 @@ export class ControlFrames {
     this.#fault(streamId, code, 'a bad PRIORITY')
   }
 
-  #goaway(streamId: number, length: number) {
+  #goaway(streamId: number, bytes: Buffer, start: number, end: number) {
     if (streamId !== 0) return this.#fail(ErrorCode.protocolError, 'GOAWAY on a stream')
-    if (length < 8) return this.#fail(ErrorCode.frameSizeError, 'GOAWAY of a wrong size')
-    this.#session.left()
+    if (end - start < 8) return this.#fail(ErrorCode.frameSizeError, 'GOAWAY of a wrong size')
+    const text = bytes.toString('latin1', start + 8, Math.min(end, start + 8 + goodbyeTextMax))
+    this.#session.left(readUint31(bytes, start), readUint32(bytes, start + 4), text)
   }
 
   /** A frame for a stream that is not open: harmless where it crossed its end, an error where it never began. */
@@ -153,11 +157,11 @@ export class ControlFrames {
   }
 
   #fault(streamId: number, code: number, reason: string): void {
-    this.#session.fault(streamId, code, new Failure('bad_request', reason))
+    this.#session.fault(streamId, code, new Failure(this.#session.blame.protocol, reason))
   }
 
   #fail(code: number, reason: string): void {
-    this.#session.fail(code, new Failure('bad_request', reason))
+    this.#session.fail(code, new Failure(this.#session.blame.protocol, reason))
   }
 }
 

@@ -1,49 +1,59 @@
 // What leaves on one connection: the frames of all streams, collected and handed to the socket once a turn. Bodies take
-// turns, within the windows that the client gave; while the socket is full they wait, and their sources are told so.
+// turns, within the windows that the peer gave; while the socket is full they wait, and their sources are told so.
 import type { Socket } from 'node:net'
 import type { ResponseHead } from '../wire/downstream.js'
 import { type Flushable, flushAtEndOfTurn } from '../wire/turn.js'
 import { FrameWriter } from './frame-writer.js'
 import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
-import { HpackEncoder } from './hpack-encoder.js'
-import type { Session } from './session.js'
-import type { Http2Stream } from './stream.js'
+import { HpackEncoder, type RequestHead } from './hpack-encoder.js'
+import type { OutgoingStream } from './outgoing-stream.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
 /** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
-/** A frame of the response that pays for the frames that answer it. */
+/** A frame of a body that pays for the frames that answer it. */
 const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
+
+/** The connection that an outbox sends for, on either side. */
+export interface OutboxOwner {
+  readonly eventMs: number
+  /** Reads the clock anew. */
+  tick(): number
+  readonly limits: { readonly streamBufferBytes: number; readonly connectionBufferBytes: number }
+  readonly armour: { earnControl(frames: number): void }
+  /** The socket takes nothing more for now. */
+  blocked(): void
+}
 
 /** The sending half of a connection. */
 export class Outbox implements Flushable {
   readonly encoder = new HpackEncoder()
-  /** What the client lets us send on all streams together. */
+  /** What the peer lets us send on all streams together. */
   windowBytes = initialWindowBytes
   /** Since when the socket has taken nothing more; undefined while it does. */
   blockedSinceMs: number | undefined
-  readonly #session: Session
+  readonly #owner: OutboxOwner
   readonly #socket: Socket
   #writer: FrameWriter | undefined
   #isScheduled = false
   #isClosed = false
   #queuedBytes = 0
-  #firstReady: Http2Stream | undefined
-  #lastReady: Http2Stream | undefined
-  #ended: Http2Stream[] = []
-  #spare: Http2Stream[] = []
-  #paused: Http2Stream[] = []
+  #firstReady: OutgoingStream | undefined
+  #lastReady: OutgoingStream | undefined
+  #ended: OutgoingStream[] = []
+  #spare: OutgoingStream[] = []
+  #paused: OutgoingStream[] = []
 
-  constructor(session: Session, socket: Socket) {
-    this.#session = session
+  constructor(owner: OutboxOwner, socket: Socket) {
+    this.#owner = owner
     this.#socket = socket
   }
 
   /** A stream's share of memory: one frame for each once all together have too much. */
   get streamBoundBytes(): number {
-    const { limits } = this.#session
+    const { limits } = this.#owner
     return this.#queuedBytes < limits.connectionBufferBytes ? limits.streamBufferBytes : frameBytesMax
   }
 
@@ -54,14 +64,21 @@ export class Outbox implements Flushable {
     return this.#writer
   }
 
-  /** Writes a head; `none` closes our side of the stream. */
+  /** Writes the head of a response; `none` closes our side of the stream. */
   head(streamId: number, head: ResponseHead, body: 'none' | 'follows'): void {
     if (this.#isClosed) return
-    const writer = this.writer
-    writer.reserve(frameHeadBytes)
-    const headAt = writer.at
-    writer.at += frameHeadBytes
+    const { writer } = this
+    const headAt = openSection(writer)
     this.encoder.encodeResponse(writer, head.status, head.headers)
+    this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
+  }
+
+  /** Writes the head of a request; `none` closes our side of the stream. */
+  requestHead(streamId: number, head: RequestHead, body: 'none' | 'follows'): void {
+    if (this.#isClosed) return
+    const { writer } = this
+    const headAt = openSection(writer)
+    this.encoder.encodeRequest(writer, head)
     this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
   }
 
@@ -96,7 +113,7 @@ export class Outbox implements Flushable {
   }
 
   /** A stream got bytes, or its end. */
-  queued(stream: Http2Stream, bytes: number): void {
+  queued(stream: OutgoingStream, bytes: number): void {
     this.#queuedBytes += bytes
     this.ready(stream)
   }
@@ -107,18 +124,18 @@ export class Outbox implements Flushable {
   }
 
   /** A stream's source was told to stop. */
-  paused(stream: Http2Stream): void {
+  paused(stream: OutgoingStream): void {
     this.#paused.push(stream)
   }
 
   /** A stream's END_STREAM is among what leaves next. */
-  ended(stream: Http2Stream): void {
+  ended(stream: OutgoingStream): void {
     stream.isLocalEnded = true
     this.#ended.push(stream)
   }
 
   /** Gives a stream its turn, where it has something that may be sent. */
-  ready(stream: Http2Stream): void {
+  ready(stream: OutgoingStream): void {
     if (stream.isReady || this.#isClosed || !this.#hasTurn(stream)) return
     stream.isReady = true
     if (this.#lastReady === undefined) this.#firstReady = stream
@@ -137,9 +154,9 @@ export class Outbox implements Flushable {
   flush(): void {
     this.#isScheduled = false
     if (this.#isClosed) return
-    this.#session.tick()
+    this.#owner.tick()
     if (this.blockedSinceMs !== undefined) {
-      // What piles up meanwhile is what the client makes us say; when it is too much, we stop listening.
+      // What piles up meanwhile is what the peer makes us say; when it is too much, we stop listening.
       if (this.#writer !== undefined && this.#writer.at > unreadBytesMax) this.#socket.pause()
       return
     }
@@ -171,7 +188,7 @@ export class Outbox implements Flushable {
     flushAtEndOfTurn(this)
   }
 
-  #hasTurn(stream: Http2Stream): boolean {
+  #hasTurn(stream: OutgoingStream): boolean {
     if (stream.isClosed || stream.isLocalEnded) return false
     if (stream.queuedBytes === 0) return stream.isSourceEnded
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
@@ -196,7 +213,7 @@ export class Outbox implements Flushable {
   }
 
   /** Writes a stream's next frame, or its end; returns the bytes of its body. */
-  #writeFrame(stream: Http2Stream, roomBytes: number): number {
+  #writeFrame(stream: OutgoingStream, roomBytes: number): number {
     const { writer } = this
     const bytes =
       stream.queuedBytes === 0
@@ -211,7 +228,7 @@ export class Outbox implements Flushable {
     return bytes
   }
 
-  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, flags: number): void {
+  #writeData(writer: FrameWriter, stream: OutgoingStream, bytes: number, flags: number): void {
     writer.reserve(frameHeadBytes + bytes)
     writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
@@ -219,14 +236,12 @@ export class Outbox implements Flushable {
     this.#queuedBytes -= bytes
     // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
     // opened byte by byte earns nothing.
-    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#owner.armour.earnControl(2)
   }
 
-  #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {
+  #writeTrailers(writer: FrameWriter, stream: OutgoingStream): void {
     if (stream.trailers === undefined) return
-    writer.reserve(frameHeadBytes)
-    const headAt = writer.at
-    writer.at += frameHeadBytes
+    const headAt = openSection(writer)
     this.encoder.encodeTrailers(writer, stream.trailers)
     this.#frameSection(writer, headAt, stream.id, Flag.endStream)
   }
@@ -250,13 +265,13 @@ export class Outbox implements Flushable {
     if (writer === undefined) return
     this.#writer = undefined
     if (!writer.send(this.#socket)) {
-      this.blockedSinceMs ??= this.#session.eventMs
-      this.#session.blocked()
+      this.blockedSinceMs ??= this.#owner.eventMs
+      this.#owner.blocked()
     }
     if (this.#ended.length === 0) return
     const ended = this.#ended
     this.#ended = this.#spare
-    for (let index = 0; index < ended.length; index++) (ended[index] as Http2Stream).sent()
+    for (let index = 0; index < ended.length; index++) (ended[index] as OutgoingStream).sent()
     ended.length = 0
     this.#spare = ended
   }
@@ -272,6 +287,14 @@ export class Outbox implements Flushable {
       else this.#paused.push(stream)
     }
   }
+}
+
+/** Leaves room for the head of a frame, and returns where. */
+function openSection(writer: FrameWriter): number {
+  writer.reserve(frameHeadBytes)
+  const headAt = writer.at
+  writer.at += frameHeadBytes
+  return headAt
 }
 
 /** Writes a section that is larger than a frame. */

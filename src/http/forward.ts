@@ -23,10 +23,12 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'T
 const out = new ByteWriter()
 
 const noEndpoint = new Failure('no_endpoint', 'no endpoint of the upstream is available')
+const noTunnel = new Failure('not_implemented', 'an extended CONNECT')
 const notAsked = new Failure('upstream_protocol', 'an upgrade that nobody asked for')
 
 /** Starts forwarding; everything lent in the request is copied before this returns. */
 export function forward(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
+  if (exchange.downstream.request.method === 'CONNECT') return exchange.fail(noTunnel)
   const endpoint = action.upstream.choose(0, [])
   if (endpoint === undefined) return exchange.fail(noEndpoint)
   const forwarding = new Forwarding(exchange, endpoint, outgoingRequest(exchange, action, host))

@@ -8,7 +8,7 @@ import { type FrameConsumer, FrameReader } from './frame-reader.js'
 import { ErrorCode, Flag, FrameType } from './frames.js'
 import { ReceivedBody } from './received-body.js'
 import { report } from './refusals.js'
-import { bodyBytesOf, faultOf, framesPerTurnOf, refusalOf, requestOf } from './request-head.js'
+import { bodyBytesOf, faultOf, priorityOf, refusalOf, requestOf } from './request-head.js'
 import { type SectionConsumer, SectionIntake } from './section-intake.js'
 import type { Session } from './session.js'
 import { Http2Stream } from './stream.js'
@@ -110,6 +110,10 @@ export class Inbox implements FrameConsumer, SectionConsumer {
     if (stream.isRemoteEnded) {
       return this.#fault(stream.id, ErrorCode.streamClosed, new Failure('bad_body', 'HEADERS behind the end'))
     }
+    if (stream.request.upgrade !== undefined) {
+      // RFC 9113 §8.5: nothing but DATA stands on the stream of a CONNECT.
+      return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', 'HEADERS in a tunnel'))
+    }
     const length = stream.body?.lengthBytes ?? -1
     if (!(flags & Flag.endStream) || section.fault !== undefined || section.isTooLarge || flaw !== undefined) {
       const reason = section.fault ?? flaw ?? 'bad trailers'
@@ -139,25 +143,27 @@ export class Inbox implements FrameConsumer, SectionConsumer {
     if (fault !== undefined) return this.#refuseMalformed(streamId, section, fault)
     if (!session.isTaking || streams.size >= limits.concurrentStreams) return this.#refuseStream(streamId)
     session.armour.earnControl(3)
-    const stream = this.#open(streamId, section, body === 'none' ? undefined : bodyBytes)
+    const stream = this.#open(streamId, section, body, bodyBytes)
     const refusal = refusalOf(section, limits)
     if (refusal !== undefined) session.refuse(stream, refusal)
     else session.service.handle(stream)
   }
 
-  /** `bodyBytes` is undefined where no body follows. */
-  #open(streamId: number, section: FieldSection, bodyBytes: number | undefined): Http2Stream {
+  #open(streamId: number, section: FieldSection, framing: 'none' | 'follows', bodyBytes: number): Http2Stream {
     const session = this.#session
     if (section.hasCrumbs && !section.isTooLarge) section.joinCookies()
-    const body = bodyBytes === undefined ? undefined : new ReceivedBody(session, streamId, bodyBytes)
+    const isTunnel = section.protocol !== undefined
+    const body = framing === 'none' && !isTunnel ? undefined : new ReceivedBody(session, streamId, bodyBytes)
     const stream = new Http2Stream(session, {
       id: streamId,
-      request: requestOf(section, body),
+      // What a tunnel carries is no body: nothing is framed, and nobody waits for its end.
+      request: requestOf(section, isTunnel ? undefined : body),
       body,
-      framesPerTurn: framesPerTurnOf(section),
+      priority: session.streams.takeForetold(streamId) ?? priorityOf(section),
       sendWindowBytes: this.#control.initialWindowBytes,
     })
     session.opened(stream)
+    if (framing === 'none') stream.endRemote(undefined)
     return stream
   }
 

@@ -7,6 +7,8 @@ import { FrameWriter } from './frame-writer.js'
 import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
 import { HpackEncoder, type RequestHead } from './hpack-encoder.js'
 import type { OutgoingStream } from './outgoing-stream.js'
+import type { Priority } from './priority.js'
+import { Schedule } from './schedule.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
@@ -40,8 +42,7 @@ export class Outbox implements Flushable {
   #isScheduled = false
   #isClosed = false
   #queuedBytes = 0
-  #firstReady: OutgoingStream | undefined
-  #lastReady: OutgoingStream | undefined
+  readonly #schedule = new Schedule()
   #ended: OutgoingStream[] = []
   #spare: OutgoingStream[] = []
   #paused: OutgoingStream[] = []
@@ -59,7 +60,7 @@ export class Outbox implements Flushable {
 
   /** A writer whose frames leave at the end of the turn. */
   get writer(): FrameWriter {
-    this.#schedule()
+    this.#ask()
     this.#writer ??= FrameWriter.acquire()
     return this.#writer
   }
@@ -137,11 +138,14 @@ export class Outbox implements Flushable {
   /** Gives a stream its turn, where it has something that may be sent. */
   ready(stream: OutgoingStream): void {
     if (stream.isReady || this.#isClosed || !this.#hasTurn(stream)) return
-    stream.isReady = true
-    if (this.#lastReady === undefined) this.#firstReady = stream
-    else this.#lastReady.nextReady = stream
-    this.#lastReady = stream
-    this.#schedule()
+    this.#schedule.add(stream)
+    this.#ask()
+  }
+
+  /** The client has changed its mind on a stream (RFC 9218 §7). */
+  prioritize(stream: OutgoingStream, priority: Priority): void {
+    stream.priority = priority
+    this.#schedule.move(stream)
   }
 
   /** The socket has room again. */
@@ -163,7 +167,7 @@ export class Outbox implements Flushable {
     this.#writeBodies()
     this.#send()
     this.#resumeSources()
-    if (this.#firstReady !== undefined && this.blockedSinceMs === undefined) this.#schedule()
+    if (this.#schedule.first !== undefined && this.blockedSinceMs === undefined) this.#ask()
   }
 
   /** Sends what is written, whatever the state of the socket, and nothing after it. */
@@ -177,12 +181,13 @@ export class Outbox implements Flushable {
     this.#isClosed = true
     this.#writer?.release()
     this.#writer = undefined
-    this.#firstReady = this.#lastReady = undefined
+    this.#schedule.clear()
     this.#ended = []
     this.#paused = []
   }
 
-  #schedule(): void {
+  /** Asks for a flush at the end of the turn. */
+  #ask(): void {
     if (this.#isScheduled || this.#isClosed) return
     this.#isScheduled = true
     flushAtEndOfTurn(this)
@@ -194,21 +199,14 @@ export class Outbox implements Flushable {
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
   }
 
-  /** Frame by frame, from the first in the queue; who has had its turn goes to the end. */
+  /** Frame by frame, as their turns come. */
   #writeBodies(): void {
     let roomBytes = flushBytes
     while (roomBytes > 0) {
-      const stream = this.#firstReady
+      const stream = this.#schedule.first
       if (stream === undefined) return
       if (this.#hasTurn(stream)) roomBytes -= this.#writeFrame(stream, roomBytes)
-      const hasTurn = this.#hasTurn(stream)
-      if (hasTurn && --stream.framesLeft > 0) continue
-      stream.framesLeft = stream.framesPerTurn
-      this.#firstReady = stream.nextReady
-      if (this.#firstReady === undefined) this.#lastReady = undefined
-      stream.nextReady = undefined
-      stream.isReady = false
-      if (hasTurn) this.ready(stream)
+      this.#schedule.advance(this.#hasTurn(stream))
     }
   }
 

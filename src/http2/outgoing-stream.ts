@@ -5,12 +5,13 @@ import type { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { FrameWriter } from './frame-writer.js'
 import type { Outbox } from './outbox.js'
+import type { Priority } from './priority.js'
+import type { Sequence } from './schedule.js'
 
 /** What the sending half of a stream begins with. */
 export interface OutgoingStreamOptions {
   readonly id: number
-  /** How often its turn comes among its neighbours, in frames (RFC 9218, coarsely). */
-  readonly framesPerTurn: number
+  readonly priority: Priority
   readonly sendWindowBytes: number
 }
 
@@ -26,9 +27,8 @@ const noChunks: Buffer[] = []
 /** The sink of one outgoing body. */
 export abstract class OutgoingStream implements BodySink {
   readonly id: number
-  readonly framesPerTurn: number
-  /** Frames that are left of this turn; kept by the outbox. */
-  framesLeft: number
+  /** What whoever gets the body wants it to be among its neighbours. */
+  priority: Priority
   bytesSent = 0
   /** What the peer lets us send on this stream; below zero after it shrank its initial window. */
   sendWindowBytes: number
@@ -43,9 +43,11 @@ export abstract class OutgoingStream implements BodySink {
   /** Our END_STREAM was written. */
   isLocalEnded = false
   trailers: HeaderBlock | undefined
-  /** The outbox's queue of streams whose turn comes. */
-  nextReady: OutgoingStream | undefined
+  // Kept by the schedule: whether and where the stream stands in it.
   isReady = false
+  nextReady: OutgoingStream | undefined
+  sequence: Sequence | undefined
+  framesLeft = 0
   readonly #home: OutgoingStreamHome
   #isSourcePaused = false
   #source: BodySource | undefined
@@ -57,8 +59,7 @@ export abstract class OutgoingStream implements BodySink {
   constructor(home: OutgoingStreamHome, options: OutgoingStreamOptions) {
     this.#home = home
     this.id = options.id
-    this.framesPerTurn = options.framesPerTurn
-    this.framesLeft = options.framesPerTurn
+    this.priority = options.priority
     this.sendWindowBytes = options.sendWindowBytes
     this.movedMs = home.eventMs
   }

@@ -1,13 +1,16 @@
 // One HTTP/2 stream that a client has opened: its side of one exchange and the sink of its response. Made by the inbox;
 // decides nothing about frames.
+import assert from 'node:assert/strict'
 import type { BodySource } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import type { Downstream, ExchangeObserver, Request, ResponseHead } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
+import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { isBodiless } from '../wire/status.js'
 import { ErrorCode } from './frames.js'
 import { OutgoingStream } from './outgoing-stream.js'
+import type { Priority } from './priority.js'
 import type { ReceivedBody } from './received-body.js'
 import type { Session } from './session.js'
 
@@ -16,8 +19,7 @@ export interface StreamOpening {
   readonly id: number
   readonly request: Request
   readonly body: ReceivedBody | undefined
-  /** How often its turn comes among its neighbours, in frames (RFC 9218, coarsely). */
-  readonly framesPerTurn: number
+  readonly priority: Priority
   readonly sendWindowBytes: number
 }
 
@@ -26,6 +28,7 @@ const unobserved: ExchangeObserver = { onSent: () => undefined, onBroken: () => 
 /** One stream from its HEADERS to its end. */
 export class Http2Stream extends OutgoingStream implements Downstream {
   readonly request: Request
+  /** What the client sends: the body of the request, or its side of a tunnel. */
   readonly body: ReceivedBody | undefined
   observer: ExchangeObserver = unobserved
   bytesReceived = 0
@@ -74,11 +77,20 @@ export class Http2Stream extends OutgoingStream implements Downstream {
     this.sendFrom(body)
   }
 
-  switchProtocols(_head: ResponseHead, source: BodySource): BodySource {
-    const failure = new Failure('internal_error', 'no upgrade was asked for')
-    source.abort(failure)
-    this.reset(failure)
-    return source
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource {
+    const { body } = this
+    assert(body !== undefined && this.request.upgrade !== undefined, 'only an extended CONNECT switches protocols')
+    if (this.#isHeadSent || this.isClosed) {
+      source.abort(new Failure('client_gone', 'the stream has ended'))
+      return body
+    }
+    this.#isHeadSent = true
+    // RFC 9113 §8.5: no length, the stream's end is the tunnel's.
+    head.headers.dropAll(Field.contentLength)
+    // RFC 8441 §5: 101 does not exist here.
+    this.#session.outbox.head(this.id, { status: 200, reason: '', headers: head.headers }, 'follows')
+    this.sendFrom(source)
+    return body
   }
 
   reset(failure: Failure): void {
@@ -131,7 +143,7 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   /** When it will have stood still for too long; never while it waits for neither body. */
   stallsAtMs(bodyIdleMs: number): number {
     const isSending = this.queuedBytes > 0
-    const isReceiving = !this.isRemoteEnded && this.body?.isUnwanted === false && !this.#awaitsContinue
+    const isReceiving = !this.isRemoteEnded && this.request.body !== undefined && this.#isBodyAwaited
     return isSending || isReceiving ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
   }
 
@@ -140,6 +152,10 @@ export class Http2Stream extends OutgoingStream implements Downstream {
     if (this.queuedBytes > 0) this.reset(new Failure('client_stalled', 'the client opened no window'))
     else if (this.body?.isFull) this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
     else this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+  }
+
+  get #isBodyAwaited(): boolean {
+    return this.body?.isUnwanted === false && !this.#awaitsContinue
   }
 
   #continued(): void {

@@ -13,6 +13,7 @@ import { Inbox } from './inbox.js'
 import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
 import { report } from './refusals.js'
+import { RequestIntake } from './request-intake.js'
 import type { Blame, Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
@@ -41,6 +42,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly outbox: Outbox
   readonly streams = new StreamTable<Http2Stream>()
   readonly blame = blame
+  readonly peer = 'client'
   readonly armour: Armour
   readonly pool: WindowPool
   eventMs: number
@@ -70,7 +72,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.armour = new Armour(limits, this.eventMs)
     this.pool = new WindowPool(limits.windowPoolBytes)
     this.outbox = new Outbox(this, options.socket)
-    this.#inbox = new Inbox(this)
+    this.#inbox = new Inbox(this, new RequestIntake(this))
     this.#headDueMs = this.eventMs + headersMs
     this.#idleDueMs = this.eventMs + idleMs
     this.#listen()
@@ -143,9 +145,10 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     if (this.#state === 'draining') this.#announceLast()
   }
 
-  announced(): void {
-    // No setting of a client says more than its frames do already.
-  }
+  // No setting of a client says more than its frames do already.
+  announced(): void {}
+
+  settled(): void {}
 
   wasReset(stream: Http2Stream | undefined): boolean {
     if (stream === undefined) return this.armour.takesControl(this.eventMs)

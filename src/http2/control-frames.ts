@@ -1,17 +1,7 @@
 // The frames that carry no message: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, GOAWAY, the priorities (RFC 9113 §6). Each is
 // cheap to send and costs us something, so each is counted.
 import { Failure } from '../wire/failure.js'
-import {
-  ErrorCode,
-  Flag,
-  FrameType,
-  frameBytesMax,
-  initialWindowBytes,
-  readUint31,
-  readUint32,
-  Setting,
-  windowBytesMax,
-} from './frames.js'
+import { ErrorCode, Flag, FrameType, frameBytesMax, readUint31, readUint32, Setting, windowBytesMax } from './frames.js'
 import { parsePriority } from './priority.js'
 import type { FrameSession } from './session.js'
 
@@ -19,14 +9,12 @@ import type { FrameSession } from './session.js'
 const goodbyeTextMax = 128
 
 /** Takes the control frames of one connection, on either side. */
-export class ControlFrames<Session extends FrameSession> {
+export class ControlFrames {
   /** The peer's first SETTINGS have come. */
   isGreeted = false
-  /** The peer's SETTINGS_INITIAL_WINDOW_SIZE. */
-  initialWindowBytes = initialWindowBytes
-  readonly #session: Session
+  readonly #session: FrameSession
 
-  constructor(session: Session) {
+  constructor(session: FrameSession) {
     this.#session = session
   }
 
@@ -64,32 +52,35 @@ export class ControlFrames<Session extends FrameSession> {
       return this.#fail(ErrorCode.frameSizeError, 'SETTINGS of a wrong size')
     }
     if (flags & Flag.ack) return
-    let windowBytes = this.initialWindowBytes
+    const { outbox } = this.#session
+    let windowBytes = outbox.initialWindowBytes
     for (let at = start; at < end; at += 6) {
       const id = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
       const value = readUint32(bytes, at + 2)
       const wrong = faultOfSetting(id, value)
       if (wrong !== undefined) return this.#fail(wrong, `setting ${id} is ${value}`)
-      if (id === Setting.headerTableSize) this.#session.outbox.encoder.limit(value)
+      if (id === Setting.headerTableSize) outbox.limitTable(value)
       if (id === Setting.initialWindowSize) windowBytes = value
       this.#session.announced(id, value)
     }
     this.isGreeted = true
     // Once for all entries: thousands of them in one frame must not walk all streams thousands of times.
-    if (windowBytes !== this.initialWindowBytes) this.#moveWindows(windowBytes)
-    this.#session.outbox.acknowledgeSettings()
+    if (windowBytes !== outbox.initialWindowBytes) this.#moveWindows(windowBytes)
+    outbox.acknowledgeSettings()
+    this.#session.settled()
   }
 
   /** RFC 9113 §6.9.2: a new initial window moves the windows of all open streams, below zero too. */
   #moveWindows(windowBytes: number) {
-    const difference = windowBytes - this.initialWindowBytes
-    this.initialWindowBytes = windowBytes
-    for (const stream of this.#session.streams.all()) {
+    const { outbox, streams } = this.#session
+    const difference = windowBytes - outbox.initialWindowBytes
+    outbox.initialWindowBytes = windowBytes
+    for (const stream of streams.all()) {
       stream.sendWindowBytes += difference
       if (stream.sendWindowBytes > windowBytesMax) {
         return this.#fail(ErrorCode.flowControlError, 'a window above the maximum')
       }
-      this.#session.outbox.ready(stream)
+      outbox.ready(stream)
     }
   }
 
@@ -148,6 +139,7 @@ export class ControlFrames<Session extends FrameSession> {
 
   /** RFC 9218 §7.1; a stream that has ended is of no interest. */
   #priorityUpdate(streamId: number, bytes: Buffer, start: number, end: number) {
+    if (this.#session.peer === 'server') return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE from a server')
     if (streamId !== 0) return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE on a stream')
     if (end - start < 4) return this.#fail(ErrorCode.frameSizeError, 'PRIORITY_UPDATE of a wrong size')
     const id = readUint31(bytes, start)

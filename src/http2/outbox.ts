@@ -4,11 +4,12 @@ import type { Socket } from 'node:net'
 import type { ResponseHead } from '../wire/downstream.js'
 import { type Flushable, flushAtEndOfTurn } from '../wire/turn.js'
 import { FrameWriter } from './frame-writer.js'
-import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
-import { HpackEncoder, type RequestHead } from './hpack-encoder.js'
+import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes, preface } from './frames.js'
+import type { RequestHead } from './hpack-encoder.js'
 import type { OutgoingStream } from './outgoing-stream.js'
 import type { Priority } from './priority.js'
 import { Schedule } from './schedule.js'
+import { SectionWriter } from './section-writer.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
@@ -31,12 +32,14 @@ export interface OutboxOwner {
 
 /** The sending half of a connection. */
 export class Outbox implements Flushable {
-  readonly encoder = new HpackEncoder()
   /** What the peer lets us send on all streams together. */
   windowBytes = initialWindowBytes
+  /** What it lets us send on a new stream (SETTINGS_INITIAL_WINDOW_SIZE). */
+  initialWindowBytes = initialWindowBytes
   /** Since when the socket has taken nothing more; undefined while it does. */
   blockedSinceMs: number | undefined
   readonly #owner: OutboxOwner
+  readonly #sections = new SectionWriter()
   readonly #socket: Socket
   #writer: FrameWriter | undefined
   #isScheduled = false
@@ -67,20 +70,17 @@ export class Outbox implements Flushable {
 
   /** Writes the head of a response; `none` closes our side of the stream. */
   head(streamId: number, head: ResponseHead, body: 'none' | 'follows'): void {
-    if (this.#isClosed) return
-    const { writer } = this
-    const headAt = openSection(writer)
-    this.encoder.encodeResponse(writer, head.status, head.headers)
-    this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
+    if (!this.#isClosed) this.#sections.response(this.writer, streamId, head, body === 'none' ? Flag.endStream : 0)
   }
 
   /** Writes the head of a request; `none` closes our side of the stream. */
   requestHead(streamId: number, head: RequestHead, body: 'none' | 'follows'): void {
-    if (this.#isClosed) return
-    const { writer } = this
-    const headAt = openSection(writer)
-    this.encoder.encodeRequest(writer, head)
-    this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
+    if (!this.#isClosed) this.#sections.request(this.writer, streamId, head, body === 'none' ? Flag.endStream : 0)
+  }
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE. */
+  limitTable(bytes: number): void {
+    this.#sections.limitTable(bytes)
   }
 
   rstStream(streamId: number, code: number): void {
@@ -89,6 +89,14 @@ export class Outbox implements Flushable {
 
   windowUpdate(streamId: number, increment: number): void {
     if (!this.#isClosed) this.writer.windowUpdate(streamId, increment)
+  }
+
+  /** What a client says first (RFC 9113 §3.4). */
+  preface(): void {
+    if (this.#isClosed) return
+    const { writer } = this
+    writer.reserve(preface.length)
+    writer.copy(preface, 0, preface.length)
   }
 
   settings(settings: readonly number[]): void {
@@ -221,7 +229,7 @@ export class Outbox implements Flushable {
     const flags = isEnd && stream.trailers === undefined ? Flag.endStream : 0
     if (bytes > 0 || flags !== 0) this.#writeData(writer, stream, bytes, flags)
     if (!isEnd) return bytes
-    if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
+    if (stream.trailers !== undefined) this.#sections.trailers(writer, stream.id, stream.trailers)
     this.ended(stream)
     return bytes
   }
@@ -235,26 +243,6 @@ export class Outbox implements Flushable {
     // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
     // opened byte by byte earns nothing.
     if (bytes >= earningBytes || stream.queuedBytes === 0) this.#owner.armour.earnControl(2)
-  }
-
-  #writeTrailers(writer: FrameWriter, stream: OutgoingStream): void {
-    if (stream.trailers === undefined) return
-    const headAt = openSection(writer)
-    this.encoder.encodeTrailers(writer, stream.trailers)
-    this.#frameSection(writer, headAt, stream.id, Flag.endStream)
-  }
-
-  /** Puts the frame head before a section that was written behind room for it. */
-  #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const end = writer.at
-    const sectionBytes = end - headAt - frameHeadBytes
-    writer.at = headAt
-    if (sectionBytes > frameBytesMax) {
-      continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
-      return
-    }
-    writer.frameHead(sectionBytes, FrameType.headers, endFlag | Flag.endHeaders, streamId)
-    writer.at = end
   }
 
   /** One write for all that the turn brought; then the streams whose last byte was in it hear of it. */
@@ -284,25 +272,5 @@ export class Outbox implements Flushable {
       if (stream.queuedBytes <= boundBytes) stream.resumeSource()
       else this.#paused.push(stream)
     }
-  }
-}
-
-/** Leaves room for the head of a frame, and returns where. */
-function openSection(writer: FrameWriter): number {
-  writer.reserve(frameHeadBytes)
-  const headAt = writer.at
-  writer.at += frameHeadBytes
-  return headAt
-}
-
-/** Writes a section that is larger than a frame. */
-function continueSection(writer: FrameWriter, section: Buffer, streamId: number, endFlag: number): void {
-  for (let at = 0; at < section.length; at += frameBytesMax) {
-    const end = Math.min(section.length, at + frameBytesMax)
-    const lastFlag = end === section.length ? Flag.endHeaders : 0
-    writer.reserve(frameHeadBytes + end - at)
-    if (at === 0) writer.frameHead(end, FrameType.headers, endFlag | lastFlag, streamId)
-    else writer.frameHead(end - at, FrameType.continuation, lastFlag, streamId)
-    writer.copy(section, at, end)
   }
 }

@@ -1,7 +1,7 @@
 // Takes the frames that carry a field section (RFC 9113 §4.3, §6.2, §6.10) and hands on what HPACK makes of them. Used by
 // the inbox of either side; bounded in bytes and in frames.
 import { Failure } from '../wire/failure.js'
-import { FieldSection, type SectionKind, type SectionLimits } from './field-section.js'
+import { FieldSection, type SectionKind } from './field-section.js'
 import { ErrorCode, Flag, readUint31 } from './frames.js'
 import { HpackDecoder } from './hpack-decoder.js'
 import { SectionAssembler } from './section-assembler.js'
@@ -20,12 +20,12 @@ export interface SectionConsumer {
 
 /** The field sections that come on one connection. */
 export class SectionIntake {
-  readonly #session: FrameSession & { readonly limits: SectionLimits }
+  readonly #session: FrameSession
   readonly #consumer: SectionConsumer
   readonly #assembler = new SectionAssembler()
   readonly #decoder = new HpackDecoder()
 
-  constructor(session: FrameSession & { readonly limits: SectionLimits }, consumer: SectionConsumer) {
+  constructor(session: FrameSession, consumer: SectionConsumer) {
     this.#session = session
     this.#consumer = consumer
   }

@@ -5,6 +5,7 @@ import type { RequestService, WireLimits } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { Armour } from './armour.js'
+import type { SectionLimits } from './field-section.js'
 import type { WindowPool } from './flow-control.js'
 import type { Http2Limits } from './limits.js'
 import type { Outbox } from './outbox.js'
@@ -33,14 +34,19 @@ export interface Blame {
   readonly flood: FailureCode
 }
 
+/** The bounds that both sides have. */
+export type WireBounds = Omit<Http2Limits, 'resetBurst' | 'resetsPerSecond'> & SectionLimits
+
 /** One connection as the parts see it that both sides share. */
 export interface FrameSession<Stream extends ReceivingStream = ReceivingStream> {
   readonly outbox: Outbox
   readonly streams: StreamTable<Stream>
   readonly armour: Armour
   readonly pool: WindowPool
+  /** Who is at the other end: a client, or the server that an endpoint is. */
+  readonly peer: 'client' | 'server'
   readonly blame: Blame
-  readonly limits: Http2Limits
+  readonly limits: WireBounds
   /** The clock as of the event that is being handled: asking it for each frame would cost more than most frames. */
   readonly eventMs: number
   /** Reads the clock anew. */
@@ -53,6 +59,8 @@ export interface FrameSession<Stream extends ReceivingStream = ReceivingStream> 
   blocked(): void
   /** The peer announced a setting that is sound. */
   announced(id: number, value: number): void
+  /** All settings of a frame were announced. */
+  settled(): void
   /** The peer acknowledged a PING of ours. */
   pinged(): void
   /** The peer reset a stream; undefined where that is no longer open. False is a flood. */

@@ -70,7 +70,8 @@ export class StreamTable<Stream extends TableStream> {
 
   /** What a stream that is not open is; skipped ones were passed over by a larger id, or ended long ago. */
   stateOf(id: number): StreamState {
-    if (id > this.lastId) return 'idle'
+    // RFC 9113 §5.1.1: even ids are a server's own, and neither side of ours has any.
+    if (id > this.lastId || id % 2 === 0) return 'idle'
     if (this.#remembered?.includes(id * 2 + 1)) return 'reset_here'
     return this.#remembered?.includes(id * 2) ? 'closed' : 'skipped'
   }

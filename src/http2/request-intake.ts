@@ -9,6 +9,7 @@ import { report } from './refusals.js'
 import { bodyBytesOf, faultOf, priorityOf, refusalOf, requestOf } from './request-head.js'
 import type { Session } from './session.js'
 import { Http2Stream } from './stream.js'
+import { trailersFault } from './trailers.js'
 
 /** Takes the messages of clients on one connection. */
 export class RequestIntake implements MessageConsumer {
@@ -47,13 +48,9 @@ export class RequestIntake implements MessageConsumer {
       // RFC 9113 §8.5: nothing but DATA stands on the stream of a CONNECT.
       return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', 'HEADERS in a tunnel'))
     }
-    const length = stream.body?.lengthBytes ?? -1
-    if (!(flags & Flag.endStream) || section.fault !== undefined || section.isTooLarge || flaw !== undefined) {
-      const reason = section.fault ?? flaw ?? 'bad trailers'
+    const reason = flaw ?? trailersFault(stream, section, flags)
+    if (reason !== undefined) {
       return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', reason))
-    }
-    if (length >= 0 && stream.bytesReceived !== length) {
-      return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', 'a body shorter than announced'))
     }
     stream.endRemote(section.block)
   }

@@ -1,10 +1,12 @@
 // What the parts of one HTTP/2 connection see of the whole: what both sides share, and what the server's parts see beyond it.
 // Implemented by the connections; keeps streams, inbox and outbox from knowing each other's insides.
+import type { ClientTimeouts } from '../wire/client-connection.js'
 import type { Connection } from '../wire/connection.js'
 import type { RequestService, WireLimits } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
-import type { Armour } from './armour.js'
+import type { Armour, ControlBudget } from './armour.js'
+import type { ClientStream } from './client-stream.js'
 import type { SectionLimits } from './field-section.js'
 import type { WindowPool } from './flow-control.js'
 import type { Http2Limits } from './limits.js'
@@ -35,13 +37,14 @@ export interface Blame {
 }
 
 /** The bounds that both sides have. */
-export type WireBounds = Omit<Http2Limits, 'resetBurst' | 'resetsPerSecond'> & SectionLimits
+export type WireBounds = Omit<Http2Limits, 'resetBurst' | 'resetsPerSecond' | 'faultBurst' | 'faultsPerSecond'> &
+  SectionLimits
 
 /** One connection as the parts see it that both sides share. */
 export interface FrameSession<Stream extends ReceivingStream = ReceivingStream> {
   readonly outbox: Outbox
   readonly streams: StreamTable<Stream>
-  readonly armour: Armour
+  readonly armour: ControlBudget
   readonly pool: WindowPool
   /** Who is at the other end: a client, or the server that an endpoint is. */
   readonly peer: 'client' | 'server'
@@ -74,6 +77,7 @@ export interface Session extends FrameSession<Http2Stream> {
   readonly connection: Connection
   readonly service: RequestService
   readonly limits: WireLimits & Http2Limits
+  readonly armour: Armour
   /** A stream was opened. */
   opened(stream: Http2Stream): void
   /** A stream is done: forgotten, and its windows given back. */
@@ -82,4 +86,15 @@ export interface Session extends FrameSession<Http2Stream> {
   readonly isTaking: boolean
   /** Answers a stream with the status of a failure, and tells the service. */
   refuse(stream: Http2Stream, failure: Failure): void
+}
+
+/** A connection to an endpoint from the inside. */
+export interface ClientSession extends FrameSession<ClientStream> {
+  readonly timeouts: ClientTimeouts
+  /** A stream is done: forgotten, and its windows given back. */
+  closed(stream: ClientStream): void
+  /** The endpoint has answered with a final head. */
+  answered(status: number): void
+  /** An attempt failed, and not by the client's doing. */
+  failed(failure: Failure): void
 }

@@ -156,11 +156,7 @@ export class ClientStream extends OutgoingStream implements Attempt, ReceivingSt
     else this.#tell(failure)
   }
 
-  /** The client takes the answer's body again, or nobody wants the rest of it. */
-  bodyTaken(): void {
-    this.movedMs = this.#session.tick()
-  }
-
+  /** Nobody wants the rest of the answer's body. */
   bodyUnwanted(failure: Failure): void {
     if (!this.isRemoteEnded) this.resetWith(ErrorCode.cancel, failure)
   }
@@ -168,8 +164,10 @@ export class ClientStream extends OutgoingStream implements Attempt, ReceivingSt
   /** Until when it may stand still; for ever while it is the client's side that waits. */
   get dueMs(): number {
     const { responseMs, bodyIdleMs, tunnelIdleMs } = this.#session.timeouts
+    const { body } = this
     if (this.isTunnel) return this.movedMs + tunnelIdleMs
-    if (this.isAnswered) return this.body?.isFull === true ? noDeadline : this.movedMs + bodyIdleMs
+    if (this.isAnswered && body?.isFull === true) return noDeadline
+    if (this.isAnswered) return Math.max(this.movedMs, body?.resumedMs ?? 0) + bodyIdleMs
     if (this.#sentMs !== undefined) return this.#sentMs + responseMs
     return this.queuedBytes > 0 ? this.movedMs + bodyIdleMs : noDeadline
   }

@@ -3,9 +3,10 @@
 import type { Socket } from 'node:net'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import type { RequestService, ServedConnection, ServingOptions, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { HeaderBlock } from '../wire/header-block.js'
+import { leastBytes } from '../wire/pace.js'
 import { Armour } from './armour.js'
 import { WindowPool } from './flow-control.js'
 import { ErrorCode, preface, windowBytesMax } from './frames.js'
@@ -18,14 +19,8 @@ import type { Blame, Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
 
-/** What a connection is served with. The limits and timeouts are asked for anew, so that a reload reaches it. */
-export interface Http2ConnectionOptions {
-  /** Decrypted, with nothing read from it; the connection closes it. */
-  readonly socket: Socket
-  readonly connection: Connection
-  readonly service: RequestService
-  limits(): WireLimits & Http2Limits
-  timeouts(): WireTimeouts
+/** What a connection is served with. */
+export interface Http2ConnectionOptions extends ServingOptions<WireLimits & Http2Limits> {
   /** The clock, for tests that let minutes pass. */
   readonly nowMs?: () => number
 }
@@ -254,11 +249,13 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   #resetStalled(now: number): void {
-    const { bodyIdleMs } = this.#options.timeouts()
+    const timeouts = this.#options.timeouts()
+    const { bodyIdleMs } = timeouts
+    const least = { bodyIdleMs, bytes: leastBytes(this.limits, timeouts) }
     this.#stallDueMs = now + bodyIdleMs
     for (const stream of this.streams.all()) {
       const dueMs = stream.stallsAtMs(bodyIdleMs)
-      if (dueMs <= now) stream.stall()
+      if (dueMs <= now) stream.judge(now, least)
       else this.#stallDueMs = Math.min(this.#stallDueMs, dueMs)
     }
   }

@@ -36,6 +36,8 @@ export class Outbox implements Flushable {
   windowBytes = initialWindowBytes
   /** What it lets us send on a new stream (SETTINGS_INITIAL_WINDOW_SIZE). */
   initialWindowBytes = initialWindowBytes
+  /** Bytes of bodies that were sent, on all streams together. */
+  sentBytes = 0
   /** Since when the socket has taken nothing more; undefined while it does. */
   blockedSinceMs: number | undefined
   readonly #owner: OutboxOwner
@@ -239,6 +241,7 @@ export class Outbox implements Flushable {
     writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
+    this.sentBytes += bytes
     this.#queuedBytes -= bytes
     // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
     // opened byte by byte earns nothing.

@@ -87,9 +87,14 @@ export abstract class OutgoingStream implements BodySink {
     return source
   }
 
+  /** From now on it is the peer who is waited for. */
+  beginToWait(): void {
+    this.movedMs = this.#home.tick()
+  }
+
   write(chunk: Buffer): boolean {
     if (this.isClosed || this.isSourceEnded) return true
-    if (this.queuedBytes === 0) this.movedMs = this.#home.tick()
+    if (this.queuedBytes === 0) this.beginToWait()
     if (this.#chunks === noChunks) this.#chunks = [chunk]
     else this.#chunks.push(chunk)
     this.queuedBytes += chunk.length

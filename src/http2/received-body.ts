@@ -8,6 +8,8 @@ import { ReceiveWindow, type WindowPool } from './flow-control.js'
 /** The connection that a body comes on. */
 export interface ReceivedBodyHome {
   readonly pool: WindowPool
+  /** Reads the clock. */
+  tick(): number
   readonly outbox: { windowUpdate(streamId: number, increment: number): void }
   readonly limits: { readonly streamWindowBytes: number; readonly streamWindowBytesMax: number }
 }
@@ -17,6 +19,8 @@ export class ReceivedBody implements BodySource {
   readonly lengthBytes: number
   /** The sink has no room: that nothing comes is not the peer's fault. */
   isFull = false
+  /** When the sink had room again, after it had none. */
+  resumedMs = 0
   /** Nobody takes what still comes. */
   isUnwanted = false
   readonly #home: ReceivedBodyHome
@@ -51,6 +55,7 @@ export class ReceivedBody implements BodySource {
 
   resume(): void {
     this.isFull = false
+    this.resumedMs = this.#home.tick()
     this.#take()
   }
 

@@ -1,13 +1,11 @@
-// The body of an answer on its way from an endpoint. Made by its stream, which hears when the client's side goes on or
-// gives up.
+// The body of an answer on its way from an endpoint. Made by its stream, which hears when nobody wants the
+// rest of it.
 import type { Failure } from '../wire/failure.js'
 import { ReceivedBody, type ReceivedBodyHome } from './received-body.js'
 
 /** The stream that a body belongs to. */
 export interface ResponseBodyOwner {
   readonly id: number
-  /** The sink has room again. */
-  bodyTaken(): void
   /** Nobody wants the rest. */
   bodyUnwanted(failure: Failure): void
 }
@@ -19,11 +17,6 @@ export class ResponseBody extends ReceivedBody {
   constructor(home: ReceivedBodyHome, owner: ResponseBodyOwner, lengthBytes: number) {
     super(home, owner.id, lengthBytes)
     this.#owner = owner
-  }
-
-  override resume(): void {
-    this.#owner.bodyTaken()
-    super.resume()
   }
 
   override abort(failure: Failure): void {

@@ -40,6 +40,10 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   #isHeadSent = false
   /** The client waits for our 100: that its body does not come is not its fault. */
   #awaitsContinue: boolean
+  // When the pace was looked at last, and what had moved by then, here and on the whole connection.
+  #pacedMs: number
+  #pacedBytes = 0
+  #pacedConnectionBytes = 0
 
   constructor(session: Session, opening: StreamOpening) {
     super(session, opening)
@@ -47,6 +51,7 @@ export class Http2Stream extends OutgoingStream implements Downstream {
     this.request = opening.request
     this.body = opening.body
     this.isRemoteEnded = opening.body === undefined
+    this.#pacedMs = session.eventMs
     this.#awaitsContinue = opening.request.expectsContinue
   }
 
@@ -144,14 +149,49 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   stallsAtMs(bodyIdleMs: number): number {
     const isSending = this.queuedBytes > 0
     const isReceiving = !this.isRemoteEnded && this.request.body !== undefined && this.#isBodyAwaited
-    return isSending || isReceiving ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
+    return isSending || isReceiving ? Math.min(this.movedMs, this.#pacedMs) + bodyIdleMs : Number.POSITIVE_INFINITY
   }
 
-  /** Nothing has moved for too long. */
-  stall(): void {
-    if (this.queuedBytes > 0) this.reset(new Failure('client_stalled', 'the client opened no window'))
-    else if (this.body?.isFull) this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
-    else this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+  /** It may have stood still, or moved too little, for too long: ends it then, and measures anew where it has not. */
+  judge(nowMs: number, least: { readonly bodyIdleMs: number; readonly bytes: number }): void {
+    const isStanding = this.movedMs + least.bodyIdleMs <= nowMs
+    const isPaced = this.#pacedMs + least.bodyIdleMs <= nowMs
+    if (this.queuedBytes > 0) {
+      const isSlow = isPaced && this.bytesSent - this.#pacedBytes < least.bytes
+      if ((isStanding || isSlow) && this.#isHeldBack(least.bytes)) {
+        return this.reset(new Failure('client_stalled', 'the client took too little of the answer'))
+      }
+      this.movedMs = nowMs
+    } else if (isStanding && this.body?.isFull) {
+      return this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
+    } else if (isStanding || (isPaced && this.#isUploadSlow(least.bytes))) {
+      return this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+    }
+    this.#measure(nowMs)
+  }
+
+  /** Whether it is its client, and not its neighbours on a slow connection, for whom it waits. */
+  #isHeldBack(leastBytes: number): boolean {
+    return this.sendWindowBytes <= 0 || this.#session.outbox.sentBytes - this.#pacedConnectionBytes < leastBytes
+  }
+
+  /** Once the answer has begun the two sides are in conversation, and an upload may have nothing to say. */
+  #isUploadSlow(leastBytes: number): boolean {
+    const { body } = this
+    if (this.#isHeadSent || body === undefined || body.isFull || body.resumedMs > this.#pacedMs) return false
+    return this.bytesReceived - this.#pacedBytes < leastBytes
+  }
+
+  override beginToWait(): void {
+    super.beginToWait()
+    this.#measure(this.movedMs)
+  }
+
+  /** The pace is judged by what moves from now on. */
+  #measure(nowMs: number): void {
+    this.#pacedMs = nowMs
+    this.#pacedBytes = this.#isHeadSent ? this.bytesSent : this.bytesReceived
+    this.#pacedConnectionBytes = this.#session.outbox.sentBytes
   }
 
   get #isBodyAwaited(): boolean {
@@ -160,7 +200,7 @@ export class Http2Stream extends OutgoingStream implements Downstream {
 
   #continued(): void {
     this.#awaitsContinue = false
-    this.movedMs = this.#session.tick()
+    this.beginToWait()
   }
 
   #close(): void {

@@ -62,6 +62,7 @@ describe('loadConfig', () => {
         headerCount: 256,
         targetBytes: 16_384,
         pipelined: 16,
+        bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },
       log: {

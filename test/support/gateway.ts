@@ -72,7 +72,7 @@ export class Gateway {
     })
     const limits = {
       ...defaultHttp2Limits,
-      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, bodyBytesPerSecondMin: 100 },
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }

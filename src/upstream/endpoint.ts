@@ -1,10 +1,10 @@
 // One address that requests are sent to, with the connections that are open to it. Outlives a reload that does not change it.
 // Used by forwarding; knows neither sites nor clients.
-import { Http1ClientConnection } from '../http1/client-connection.js'
 import type { FieldLimits } from '../http1/field-lines.js'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import type { Failure } from '../wire/failure.js'
+import { openConnection } from './codec.js'
 import { Dial } from './dial.js'
 
 /** What an endpoint is made of. */
@@ -54,7 +54,7 @@ export class Endpoint implements ClientConnectionOwner {
   /** Gives a new connection to the codec. */
   open(transport: Transport): ClientConnection {
     const { timeouts, limits } = this.#options
-    const connection = new Http1ClientConnection({ transport, timeouts, limits, owner: this })
+    const connection = openConnection({ transport, timeouts, limits, owner: this })
     this.#open.add(connection)
     return connection
   }

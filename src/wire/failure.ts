@@ -33,6 +33,7 @@ export const failureRules = {
   client_gone: rule(499, 'downstream', 'the client left before the answer was complete'),
   client_stalled: rule(408, 'downstream', 'the client stopped reading the answer for timeouts.bodyIdleMs'),
   no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
+  overloaded: rule(503, 'upstream', 'too many requests wait for a connection to the endpoint, or one waited too long'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),

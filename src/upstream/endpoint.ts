@@ -6,6 +6,8 @@ import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import type { Failure } from '../wire/failure.js'
 import { Dial } from './dial.js'
+import { Lookups } from './resolve-lookups.js'
+import { DialTarget, type TargetObserver } from './transport-target.js'
 
 /** What an endpoint is made of. */
 export interface EndpointOptions {
@@ -21,17 +23,27 @@ export interface EndpointOptions {
 /** Which connection an attempt may use. */
 export type ConnectionChoice = 'pooled' | 'fresh'
 
+const lookups = new Lookups()
+
 /** An address with its pool. */
-export class Endpoint implements ClientConnectionOwner {
+export class Endpoint implements ClientConnectionOwner, TargetObserver {
   readonly label: string
   readonly #options: EndpointOptions
+  readonly #target: DialTarget
   readonly #open = new Set<ClientConnection>()
   readonly #idle: ClientConnection[] = []
   #isRetired = false
 
   constructor(options: EndpointOptions) {
+    const { host, port, label } = options
     this.#options = options
-    this.label = options.label
+    this.label = label
+    this.#target = new DialTarget({
+      address: { kind: 'tcp', host, port, tls: false },
+      protocol: 'http1',
+      lookups,
+      observer: this,
+    })
   }
 
   /** Number of open connections. */
@@ -47,8 +59,7 @@ export class Endpoint implements ClientConnectionOwner {
 
   /** Starts a connection for one that waits. */
   dial(waiting: WaitingAttempt): Dial {
-    const { host, port, timeouts } = this.#options
-    return new Dial({ host, port, connectMs: timeouts.connectMs }, waiting)
+    return new Dial({ target: this.#target, connectMs: this.#options.timeouts.connectMs }, waiting)
   }
 
   /** Gives a new connection to the codec. */
@@ -62,6 +73,7 @@ export class Endpoint implements ClientConnectionOwner {
   /** No longer configured: idle connections close now, the others when their exchange is over. */
   retire(): void {
     this.#isRetired = true
+    this.#target.close()
     for (const connection of this.#open) connection.drain()
   }
 
@@ -75,6 +87,14 @@ export class Endpoint implements ClientConnectionOwner {
     const index = this.#idle.indexOf(connection)
     if (index !== -1) this.#idle.splice(index, 1)
   }
+
+  isInUse(): boolean {
+    return this.#open.size > 0
+  }
+
+  onAddresses(): void {}
+
+  onPeerCertificate(): void {}
 
   onAnswered(): void {}
 

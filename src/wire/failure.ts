@@ -34,6 +34,11 @@ export const failureRules = {
   client_stalled: rule(408, 'downstream', 'the client stopped reading the answer for timeouts.bodyIdleMs'),
   no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
+  upstream_tls: rule(
+    502,
+    'upstream',
+    'TLS to the endpoint could not be established, or its certificate is not accepted',
+  ),
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),
   upstream_timeout: rule(504, 'upstream', 'the endpoint did not answer, or stopped, for longer than its timeout'),

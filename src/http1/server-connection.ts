@@ -1,25 +1,28 @@
 // The server side of one HTTP/1 connection (RFC 9112): reads heads and bodies, hands each request on, answers in order.
 // One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import { SocketWriter } from '../wire/socket-writer.js'
-import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { EmptyLine } from './empty-line.js'
 import { chunked, framingOf, unframed } from './framing.js'
 import { HeadIntake } from './head-intake.js'
-import { closeLingering } from './lingering-close.js'
+import { closeByReset, closeLingering } from './lingering-close.js'
 import { countWaiting } from './pipeline.js'
 import { refusalBytes, refusalOf } from './refusal.js'
 import { RequestHead } from './request-head.js'
 import { objectionTo, wantsClose } from './request-rules.js'
 import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
+import { upgradeOf } from './upgrade.js'
 
 const head = new RequestHead()
+
+const slowHead = new Failure('request_timeout', 'the head of the request did not arrive in time')
 
 /** What a server connection is made of. */
 export interface ServerConnectionOptions {
@@ -78,17 +81,26 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   onDeadline(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return !this.#intake.isPartial ? this.#close() : this.#onHeadTimeout()
+    if (exchange === undefined && !this.#intake.isPartial) return this.#close()
+    if (exchange === undefined) return void this.#refuse(slowHead, 0)
     if (exchange.isEnded) return this.#close()
     if (exchange.isAnswered) return exchange.reset(new Failure('client_stalled', 'the client stopped reading'))
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
   }
 
   decideClose(close: 'demanded' | 'if_needed'): boolean {
-    const isOld = this.#exchange?.protocol === 'http/1.0'
-    if (close === 'demanded' || this.#isDraining || isOld || this.#exchange?.isBodyTooLong === true)
+    const exchange = this.#exchange
+    const isOld = exchange?.protocol === 'http/1.0'
+    // Bytes that were sent on the strength of an upgrade that is refused now are of another protocol, not a request.
+    const isOptimistic = exchange?.upgrade !== undefined && this.#stash !== undefined
+    if (close === 'demanded' || this.#isDraining || isOld || isOptimistic || exchange?.isBodyTooLong === true)
       this.#isLastRequest = true
     return this.#isLastRequest
+  }
+
+  openTunnel(): BodyReader {
+    this.#isLastRequest = true
+    return this.#bodyOf('until_close', unknownLength)
   }
 
   onResponseEnd(): void {
@@ -105,8 +117,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   breakConnection(how: 'close' | 'reset'): void {
     this.#isClosing = true
-    // TLS tells a cut from an end by itself: `destroy` sends no close_notify.
-    if (how === 'reset' && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    if (how === 'reset') closeByReset(this.#socket)
     else this.#socket.destroy()
   }
 
@@ -183,32 +194,34 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #startRequest(bytes: Buffer, end: number): number {
-    const limits = this.#limits()
     const framing = framingOf(head.headers)
     const objection = objectionTo(head, framing)
     if (objection !== undefined) return this.#refuse(objection, bytes.length)
     this.requests++
     this.#emptyLine.reset()
     this.#isLastRequest = wantsClose(head)
-    if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
-    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(framing, limits)
+    if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end)
+    const kind = framing === chunked ? 'chunked' : 'length'
+    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(kind, framing)
     const expectsContinue = body !== undefined && head.minorVersion === 1 && head.headers.find(Field.expect) !== -1
-    this.#exchange = new ServerExchange(this, head, { body, expectsContinue })
+    const upgrade = body === undefined && head.minorVersion === 1 ? upgradeOf(head.headers) : undefined
+    this.#exchange = new ServerExchange(this, head, { body, expectsContinue, upgrade })
     this.deadlineMs = noDeadline
     if (body !== undefined) this.#waitForBody()
     this.#service.handle(this.#exchange)
     return end
   }
 
-  #bodyOf(framing: number, limits: WireLimits): BodyReader {
-    return new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
+  #bodyOf(framing: BodyFraming, lengthBytes: number): BodyReader {
+    return new BodyReader(this, { framing, lengthBytes, limits: this.#limits() })
   }
 
   /** More requests than the limit are not answered: this one is the last of its connection. */
-  #boundPipeline(bytes: Buffer, from: number, limits: WireLimits): void {
-    if (countWaiting(bytes, from, limits.pipelined) <= limits.pipelined) return
+  #boundPipeline(bytes: Buffer, from: number): void {
+    const { pipelined } = this.#limits()
+    if (countWaiting(bytes, from, pipelined) <= pipelined) return
     this.#isLastRequest = true
-    this.#report(new Failure('too_many_pipelined', `more than ${limits.pipelined} requests wait`), null)
+    this.#report(new Failure('too_many_pipelined', `more than ${pipelined} requests wait`), null)
   }
 
   #takeBody(exchange: ServerExchange, bytes: Buffer, from: number): number {
@@ -253,10 +266,6 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     if (!this.#isConsuming && this.#stash !== undefined) this.#consumeStash()
   }
 
-  #onHeadTimeout(): void {
-    this.#refuse(new Failure('request_timeout', 'the head of the request did not arrive in time'), 0)
-  }
-
   #refuse(failure: Failure, consumed: number): number {
     this.writer.finish(refusalBytes(failure))
     this.#close()
@@ -270,13 +279,14 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #onDrain(): void {
-    const exchange = this.#exchange
-    if (exchange === undefined) return this.#consumeStash()
+    if (this.#exchange === undefined) return this.#consumeStash()
     this.deadlineMs = noDeadline
-    exchange.onDrain()
+    this.#exchange.onDrain()
   }
 
   #onGone(): void {
+    // Behind a switch of protocols the client's end is one of its messages, not its farewell.
+    if (this.#exchange?.body?.onConnectionEnd() === true) return
     if (this.#exchange !== undefined && !this.#isClosing) this.#socket.destroy()
     else this.#close()
   }

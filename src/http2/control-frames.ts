@@ -1,4 +1,4 @@
-// The frames that carry no message: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY, GOAWAY (RFC 9113 §6). Each is
+// The frames that carry no message: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, GOAWAY, the priorities (RFC 9113 §6). Each is
 // cheap to send and costs us something, so each is counted.
 import { Failure } from '../wire/failure.js'
 import {
@@ -12,6 +12,7 @@ import {
   Setting,
   windowBytesMax,
 } from './frames.js'
+import { parsePriority } from './priority.js'
 import type { Session } from './session.js'
 
 /** Takes the control frames of one connection. */
@@ -44,6 +45,8 @@ export class ControlFrames {
         return this.#rstStream(streamId, end - start)
       case FrameType.priority:
         return this.#priority(streamId, bytes, start, end)
+      case FrameType.priorityUpdate:
+        return this.#priorityUpdate(streamId, bytes, start, end)
       case FrameType.goaway:
         return this.#goaway(streamId, end - start)
       case FrameType.pushPromise:
@@ -138,6 +141,20 @@ export class ControlFrames {
     // An idle stream cannot be reset.
     if (this.#session.streams.stateOf(streamId) === 'idle') return this.#fail(code, 'a bad PRIORITY')
     this.#fault(streamId, code, 'a bad PRIORITY')
+  }
+
+  /** RFC 9218 §7.1; a stream that has ended is of no interest. */
+  #priorityUpdate(streamId: number, bytes: Buffer, start: number, end: number) {
+    if (streamId !== 0) return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE on a stream')
+    if (end - start < 4) return this.#fail(ErrorCode.frameSizeError, 'PRIORITY_UPDATE of a wrong size')
+    const id = readUint31(bytes, start)
+    if (id % 2 === 0) return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE of a stream that no client opens')
+    const { limits, outbox, streams } = this.#session
+    const priority = parsePriority(bytes, start + 4, end)
+    const stream = streams.get(id)
+    if (stream !== undefined) return outbox.prioritize(stream, priority)
+    if (id <= streams.lastId || streams.foretell(id, priority, limits.concurrentStreams)) return
+    this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE of more streams than may be open')
   }
 
   #goaway(streamId: number, length: number) {

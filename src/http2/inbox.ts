@@ -1,6 +1,7 @@
 // What comes on one connection: decides for each frame what RFC 9113 makes of it. Opens streams, fills their bodies,
 // moves their windows; never writes to the socket.
 import { Failure } from '../wire/failure.js'
+import type { HeaderBlock } from '../wire/header-block.js'
 import { ControlFrames } from './control-frames.js'
 import { FieldSection } from './field-section.js'
 import { ReceiveWindow } from './flow-control.js'
@@ -9,7 +10,7 @@ import { ErrorCode, Flag, FrameType, initialWindowBytes, readUint31 } from './fr
 import { HpackDecoder } from './hpack-decoder.js'
 import { report } from './refusals.js'
 import { RequestBody } from './request-body.js'
-import { bodyBytesOf, faultOf, framesPerTurnOf, refusalOf, requestOf } from './request-head.js'
+import { bodyBytesOf, faultOf, priorityOf, refusalOf, requestOf } from './request-head.js'
 import { SectionAssembler } from './section-assembler.js'
 import type { Session } from './session.js'
 import { Http2Stream } from './stream.js'
@@ -100,8 +101,12 @@ export class Inbox implements FrameConsumer {
     const stream = this.#dataStream
     this.#dataStream = undefined
     if (stream === undefined || stream.isClosed || !(this.#dataFlags & Flag.endStream)) return
+    this.#endRequest(stream, undefined)
+  }
+
+  #endRequest(stream: Http2Stream, trailers: HeaderBlock | undefined): void {
     stream.isRemoteEnded = true
-    stream.body?.finish(undefined)
+    stream.body?.finish(trailers)
   }
 
   /** What concerns the connection: false where it ends. */
@@ -207,6 +212,10 @@ export class Inbox implements FrameConsumer {
     if (stream.isRemoteEnded) {
       return this.#fault(stream.id, ErrorCode.streamClosed, new Failure('bad_body', 'HEADERS behind the end'))
     }
+    if (stream.request.upgrade !== undefined) {
+      // RFC 9113 §8.5: nothing but DATA stands on the stream of a CONNECT.
+      return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', 'HEADERS in a tunnel'))
+    }
     const length = stream.body?.lengthBytes ?? -1
     if (!(flags & Flag.endStream) || section.fault !== undefined || section.isTooLarge || dependsOnItself) {
       return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', section.fault ?? 'bad trailers'))
@@ -214,8 +223,7 @@ export class Inbox implements FrameConsumer {
     if (length >= 0 && stream.bytesReceived !== length) {
       return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', 'a body shorter than announced'))
     }
-    stream.isRemoteEnded = true
-    stream.body?.finish(section.block)
+    this.#endRequest(stream, section.block)
   }
 
   #lateHeaders(streamId: number) {
@@ -248,15 +256,18 @@ export class Inbox implements FrameConsumer {
   #open(streamId: number, framing: 'none' | 'follows', bodyBytes: number): Http2Stream {
     const session = this.#session
     if (section.hasCrumbs && !section.isTooLarge) section.joinCookies()
-    const body = framing === 'none' ? undefined : new RequestBody(session, streamId, bodyBytes)
+    const isTunnel = section.protocol !== undefined
+    const body = framing === 'none' && !isTunnel ? undefined : new RequestBody(session, streamId, bodyBytes)
     const stream = new Http2Stream(session, {
       id: streamId,
-      request: requestOf(section, body),
+      // What a tunnel carries is no body: nothing is framed, and nobody waits for its end.
+      request: requestOf(section, isTunnel ? undefined : body),
       body,
-      framesPerTurn: framesPerTurnOf(section),
+      priority: session.streams.takeForetold(streamId) ?? priorityOf(section),
       sendWindowBytes: this.#control.initialWindowBytes,
     })
     session.opened(stream)
+    if (framing === 'none') this.#endRequest(stream, undefined)
     return stream
   }
 

@@ -6,6 +6,8 @@ import { type Flushable, flushAtEndOfTurn } from '../wire/turn.js'
 import { FrameWriter } from './frame-writer.js'
 import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
 import { HpackEncoder } from './hpack-encoder.js'
+import type { Priority } from './priority.js'
+import { Schedule } from './schedule.js'
 import type { Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 
@@ -30,8 +32,7 @@ export class Outbox implements Flushable {
   #isScheduled = false
   #isClosed = false
   #queuedBytes = 0
-  #firstReady: Http2Stream | undefined
-  #lastReady: Http2Stream | undefined
+  readonly #schedule = new Schedule()
   #ended: Http2Stream[] = []
   #spare: Http2Stream[] = []
   #paused: Http2Stream[] = []
@@ -49,7 +50,7 @@ export class Outbox implements Flushable {
 
   /** A writer whose frames leave at the end of the turn. */
   get writer(): FrameWriter {
-    this.#schedule()
+    this.#ask()
     this.#writer ??= FrameWriter.acquire()
     return this.#writer
   }
@@ -120,11 +121,14 @@ export class Outbox implements Flushable {
   /** Gives a stream its turn, where it has something that may be sent. */
   ready(stream: Http2Stream): void {
     if (stream.isReady || this.#isClosed || !this.#hasTurn(stream)) return
-    stream.isReady = true
-    if (this.#lastReady === undefined) this.#firstReady = stream
-    else this.#lastReady.nextReady = stream
-    this.#lastReady = stream
-    this.#schedule()
+    this.#schedule.add(stream)
+    this.#ask()
+  }
+
+  /** The client has changed its mind on a stream (RFC 9218 §7). */
+  prioritize(stream: Http2Stream, priority: Priority): void {
+    stream.priority = priority
+    this.#schedule.move(stream)
   }
 
   /** The socket has room again. */
@@ -146,7 +150,7 @@ export class Outbox implements Flushable {
     this.#writeBodies()
     this.#send()
     this.#resumeSources()
-    if (this.#firstReady !== undefined && this.blockedSinceMs === undefined) this.#schedule()
+    if (this.#schedule.first !== undefined && this.blockedSinceMs === undefined) this.#ask()
   }
 
   /** Sends what is written, whatever the state of the socket, and nothing after it. */
@@ -160,12 +164,13 @@ export class Outbox implements Flushable {
     this.#isClosed = true
     this.#writer?.release()
     this.#writer = undefined
-    this.#firstReady = this.#lastReady = undefined
+    this.#schedule.clear()
     this.#ended = []
     this.#paused = []
   }
 
-  #schedule(): void {
+  /** Asks for a flush at the end of the turn. */
+  #ask(): void {
     if (this.#isScheduled || this.#isClosed) return
     this.#isScheduled = true
     flushAtEndOfTurn(this)
@@ -177,21 +182,14 @@ export class Outbox implements Flushable {
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
   }
 
-  /** Frame by frame, from the first in the queue; who has had its turn goes to the end. */
+  /** Frame by frame, as their turns come. */
   #writeBodies(): void {
     let roomBytes = flushBytes
     while (roomBytes > 0) {
-      const stream = this.#firstReady
+      const stream = this.#schedule.first
       if (stream === undefined) return
       if (this.#hasTurn(stream)) roomBytes -= this.#writeFrame(stream, roomBytes)
-      const hasTurn = this.#hasTurn(stream)
-      if (hasTurn && --stream.framesLeft > 0) continue
-      stream.framesLeft = stream.framesPerTurn
-      this.#firstReady = stream.nextReady
-      if (this.#firstReady === undefined) this.#lastReady = undefined
-      stream.nextReady = undefined
-      stream.isReady = false
-      if (hasTurn) this.ready(stream)
+      this.#schedule.advance(this.#hasTurn(stream))
     }
   }
 

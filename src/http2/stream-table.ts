@@ -1,4 +1,5 @@
 // The streams of one connection: those that are open, and what is remembered of those that were (RFC 9113 §5.1).
+import type { Priority } from './priority.js'
 import type { Http2Stream } from './stream.js'
 
 /** What a frame's stream is to us. */
@@ -14,6 +15,8 @@ export class StreamTable {
   // id * 2, and 1 more where we reset it: what the client sent before it knew is no fault. Allocated with the first.
   #remembered: Float64Array | undefined
   #rememberedAt = 0
+  /** Priorities of streams that are not open yet; allocated with the first. */
+  #foretold: Map<number, Priority> | undefined
 
   get size(): number {
     return this.#open.size
@@ -40,6 +43,24 @@ export class StreamTable {
   remember(id: number, end: 'reset_here' | 'closed'): void {
     this.#remembered ??= new Float64Array(rememberedCount)
     this.#remembered[this.#rememberedAt++ & (rememberedCount - 1)] = id * 2 + (end === 'reset_here' ? 1 : 0)
+  }
+
+  /** Notes the priority of an idle stream; false where that is one stream more than may be open (RFC 9218 §7.1). */
+  foretell(id: number, priority: Priority, concurrentStreams: number): boolean {
+    this.#foretold ??= new Map()
+    if (!this.#foretold.has(id)) {
+      for (const earlier of this.#foretold.keys()) if (earlier <= this.lastId) this.#foretold.delete(earlier)
+      if (this.#foretold.size + this.size >= concurrentStreams) return false
+    }
+    this.#foretold.set(id, priority)
+    return true
+  }
+
+  /** What was noted for a stream that opens now. */
+  takeForetold(id: number): Priority | undefined {
+    const priority = this.#foretold?.get(id)
+    if (priority !== undefined) this.#foretold?.delete(id)
+    return priority
   }
 
   /** What a stream that is not open is; skipped ones were passed over by a larger id, or ended long ago. */

@@ -1,14 +1,18 @@
 // One HTTP/2 stream: the client's side of one exchange and the sink of its response. Bytes wait here until the outbox
 // takes them; it decides nothing about frames.
+import assert from 'node:assert/strict'
 import type { BodySink, BodySource } from '../wire/body.js'
 import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import type { Downstream, ExchangeObserver, Request, ResponseHead } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
+import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { FrameWriter } from './frame-writer.js'
 import { ErrorCode } from './frames.js'
+import type { Priority } from './priority.js'
 import type { RequestBody } from './request-body.js'
+import type { Sequence } from './schedule.js'
 import type { Session } from './session.js'
 
 /** What opens a stream. */
@@ -16,8 +20,7 @@ export interface StreamOpening {
   readonly id: number
   readonly request: Request
   readonly body: RequestBody | undefined
-  /** How often its turn comes among its neighbours, in frames (RFC 9218, coarsely). */
-  readonly framesPerTurn: number
+  readonly priority: Priority
   readonly sendWindowBytes: number
 }
 
@@ -28,10 +31,10 @@ const noChunks: Buffer[] = []
 export class Http2Stream implements Downstream, BodySink {
   readonly id: number
   readonly request: Request
+  /** What the client sends: the body of the request, or its side of a tunnel. */
   readonly body: RequestBody | undefined
-  readonly framesPerTurn: number
-  /** Frames that are left of this turn; kept by the outbox. */
-  framesLeft: number
+  /** What its client wants it to be among its neighbours. */
+  priority: Priority
   observer: ExchangeObserver = unobserved
   bytesReceived = 0
   bytesSent = 0
@@ -52,9 +55,11 @@ export class Http2Stream implements Downstream, BodySink {
   /** Our END_STREAM was written. */
   isLocalEnded = false
   trailers: HeaderBlock | undefined
-  /** The outbox's queue of streams whose turn comes. */
-  nextReady: Http2Stream | undefined
+  // Kept by the schedule: whether and where the stream stands in it.
   isReady = false
+  nextReady: Http2Stream | undefined
+  sequence: Sequence | undefined
+  framesLeft = 0
   readonly #session: Session
   #isHeadSent = false
   /** The client waits for our 100: that its body does not come is not its fault. */
@@ -71,8 +76,7 @@ export class Http2Stream implements Downstream, BodySink {
     this.id = opening.id
     this.request = opening.request
     this.body = opening.body
-    this.framesPerTurn = opening.framesPerTurn
-    this.framesLeft = opening.framesPerTurn
+    this.priority = opening.priority
     this.sendWindowBytes = opening.sendWindowBytes
     this.isRemoteEnded = opening.body === undefined
     this.movedMs = session.eventMs
@@ -108,11 +112,21 @@ export class Http2Stream implements Downstream, BodySink {
     body.flow(this)
   }
 
-  switchProtocols(_head: ResponseHead, source: BodySource): BodySource {
-    const failure = new Failure('internal_error', 'no upgrade was asked for')
-    source.abort(failure)
-    this.reset(failure)
-    return source
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource {
+    const { body } = this
+    assert(body !== undefined && this.request.upgrade !== undefined, 'only an extended CONNECT switches protocols')
+    if (this.#isHeadSent || this.isClosed) {
+      source.abort(new Failure('client_gone', 'the stream has ended'))
+      return body
+    }
+    this.#isHeadSent = true
+    // RFC 9113 §8.5: no length, the stream's end is the tunnel's.
+    head.headers.dropAll(Field.contentLength)
+    // RFC 8441 §5: 101 does not exist here.
+    this.#session.outbox.head(this.id, { status: 200, reason: '', headers: head.headers }, 'follows')
+    this.#source = source
+    source.flow(this)
+    return body
   }
 
   reset(failure: Failure): void {
@@ -211,7 +225,7 @@ export class Http2Stream implements Downstream, BodySink {
   /** When it will have stood still for too long; never while it waits for neither body. */
   stallsAtMs(bodyIdleMs: number): number {
     const isSending = this.queuedBytes > 0
-    const isReceiving = !this.isRemoteEnded && this.body?.isUnwanted === false && !this.#awaitsContinue
+    const isReceiving = !this.isRemoteEnded && this.request.body !== undefined && this.#isBodyAwaited
     return isSending || isReceiving ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
   }
 
@@ -220,6 +234,10 @@ export class Http2Stream implements Downstream, BodySink {
     if (this.queuedBytes > 0) this.reset(new Failure('client_stalled', 'the client opened no window'))
     else if (this.body?.isFull) this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
     else this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+  }
+
+  get #isBodyAwaited(): boolean {
+    return this.body?.isUnwanted === false && !this.#awaitsContinue
   }
 
   #continued(): void {

@@ -53,8 +53,8 @@ export interface Downstream {
   respond(head: ResponseHead, body: BodySource | undefined): void
   /**
    * Switches to the protocol that the request asked for: sends the head (101, or 200 on HTTP/2), lets `source` flow to the
-   * client and returns what the client sends. In place of `respond`. The exchange ends when either direction has ended;
-   * no idle timer runs on this side.
+   * client and returns what the client sends. In place of `respond`. The exchange ends with `source`; the client's end is
+   * only the end of what it sends. No idle timer runs on this side.
    */
   switchProtocols(head: ResponseHead, source: BodySource): BodySource
   /** Ends an exchange that cannot be answered, visibly: a broken body or a reset, never a complete one. */

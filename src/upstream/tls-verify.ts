@@ -41,21 +41,24 @@ export function isNamed(names: readonly string[], serverName: string): boolean {
 /** Why a handshake came to no end, in words. */
 export function handshakeError(error: (Error & { code?: string; reason?: string }) | undefined): string {
   const code = error?.code ?? ''
-  const meaning = handshakeMeanings[code]
-  if (meaning !== undefined) return `${meaning} (${code})`
   if (error === undefined || code === 'ECONNRESET' || code === 'EPIPE') return 'it closed during the TLS handshake'
-  return `the TLS handshake failed: ${error.reason ?? error.message} (${code})`
+  const [, meaning] = handshakeMeanings.find(([ending]) => code.endsWith(ending)) ?? []
+  return `${meaning ?? `the TLS handshake failed: ${error.reason ?? error.message}`} (${code})`
 }
 
-const handshakeMeanings: Readonly<Record<string, string>> = {
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS',
-  ERR_SSL_UNSUPPORTED_PROTOCOL: 'it speaks no version of TLS from minVersion on',
-  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it speaks no version of TLS from minVersion on',
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it speaks none of the protocols that were offered (ALPN)',
-  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'it does not know the server name',
-  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'it refused the handshake; does it want a client certificate?',
-}
+// By the end of the code: how it begins has changed from one OpenSSL to the next.
+const handshakeMeanings: readonly (readonly [ending: string, meaning: string])[] = [
+  ['_WRONG_VERSION_NUMBER', 'it does not speak TLS'],
+  ['_PACKET_LENGTH_TOO_LONG', 'it does not speak TLS'],
+  ['_UNSUPPORTED_PROTOCOL', 'it speaks no version of TLS from minVersion on'],
+  ['_ALERT_PROTOCOL_VERSION', 'it speaks no version of TLS from minVersion on'],
+  ['_NO_APPLICATION_PROTOCOL', 'it speaks none of the protocols that were offered (ALPN)'],
+  ['_UNRECOGNIZED_NAME', 'it does not know the server name'],
+  ['_ALERT_HANDSHAKE_FAILURE', 'it refused the handshake; does it want a client certificate?'],
+  ['_ALERT_BAD_CERTIFICATE', 'it does not accept the client certificate'],
+  ['_ALERT_CERTIFICATE_EXPIRED', 'it says that the client certificate has expired'],
+  ['_ALERT_UNKNOWN_CA', 'it does not know who issued the client certificate'],
+]
 
 const issuerUnknown = 'is issued by none of the trusted authorities, or an intermediate is not sent'
 

@@ -2,6 +2,7 @@
 // the addresses of a name, TLS sessions, the certificate of the other side.
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
+import type { EndpointAddress } from '../net/endpoint-address.js'
 import { type AddressSource, FixedAddress } from './resolve-addresses.js'
 import type { Lookups } from './resolve-lookups.js'
 import { type LookupPace, ResolvedName } from './resolve-name.js'
@@ -9,14 +10,9 @@ import { TlsClient } from './tls-client.js'
 import type { TlsContext } from './tls-context.js'
 import type { PeerCertificate } from './tls-peer.js'
 
-/** The address of an endpoint as configured. */
-export type TargetAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly tls: boolean }
-  | { readonly kind: 'unix'; readonly path: string }
-
 /** What a target is made of. */
 export interface TargetOptions {
-  readonly address: TargetAddress
+  readonly address: EndpointAddress
   /** `auto` is what ALPN chooses, and HTTP/1 where there is no TLS. */
   readonly protocol: 'http1' | 'h2' | 'auto'
   /** Used where the address asks for TLS; shared by the endpoints of an upstream. */
@@ -63,9 +59,9 @@ export class DialTarget {
   }
 }
 
-type TcpAddress = Extract<TargetAddress, { kind: 'tcp' }>
+type TcpAddress = Extract<EndpointAddress, { readonly kind: 'tcp' }>
 
-function needsLookup(address: TargetAddress): address is TcpAddress {
+function needsLookup(address: EndpointAddress): address is TcpAddress {
   return address.kind === 'tcp' && isIP(address.host) === 0
 }
 

@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { createServer as createPlainServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
+import type { EndpointAddress } from '../../src/net/endpoint-address.js'
 import { Dial, type DialOptions } from '../../src/upstream/dial.js'
 import { type LookUp, Lookups } from '../../src/upstream/resolve-lookups.js'
 import type { LookupPace } from '../../src/upstream/resolve-name.js'
 import { makeTlsContext, type TlsContext, type TlsSettings } from '../../src/upstream/tls-context.js'
 import type { PeerCertificate } from '../../src/upstream/tls-peer.js'
 import type { EstablishedTransport } from '../../src/upstream/transport.js'
-import { DialTarget, type TargetAddress, type TargetOptions } from '../../src/upstream/transport-target.js'
+import { DialTarget, type TargetOptions } from '../../src/upstream/transport-target.js'
 import type { Failure } from '../../src/wire/failure.js'
 import { until, within } from '../support/deadline.js'
 import { portOf } from '../support/port.js'
@@ -65,7 +66,7 @@ export interface HeardTarget {
 
 /** What a test says of its target. */
 export type TestTarget = Partial<Omit<TargetOptions, 'address' | 'observer' | 'lookups'>> & {
-  readonly address: TargetAddress
+  readonly address: EndpointAddress
   readonly lookUp?: LookUp
   readonly pace?: LookupPace
 }
@@ -92,12 +93,12 @@ export function targetOf(context: TestContext, options: TestTarget): DialTarget 
 }
 
 /** `http://host:port`. */
-export function plainAddress(port: number, host = '127.0.0.1'): TargetAddress {
+export function plainAddress(port: number, host = '127.0.0.1'): EndpointAddress {
   return { kind: 'tcp', host, port, tls: false }
 }
 
 /** `https://host:port`. */
-export function tlsAddress(port: number, host = '127.0.0.1'): TargetAddress {
+export function tlsAddress(port: number, host = '127.0.0.1'): EndpointAddress {
   return { kind: 'tcp', host, port, tls: true }
 }
 

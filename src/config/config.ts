@@ -28,6 +28,7 @@ export interface ListenerConfig {
   /** Never true on a plain listener. */
   readonly http2: boolean
   readonly redirectToHttps: boolean
+  readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place
 }
 

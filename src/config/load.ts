@@ -122,6 +122,7 @@ function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Conf
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
       http2: listener.tls && listener.http2,
+      proxyProtocol: listener.proxyProtocol,
       place: source.place(['listeners', index], 'value'),
     })),
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),

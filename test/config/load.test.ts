@@ -21,6 +21,7 @@ describe('loadConfig', () => {
           tls: true,
           http2: true,
           redirectToHttps: false,
+          proxyProtocol: undefined,
           place: { file: mainFile, line: 1, column: 13 },
         },
       ],

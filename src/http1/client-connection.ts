@@ -5,7 +5,7 @@ import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.
 import { unknownLength } from '../wire/body.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import { Failure, type FailureCode, type RetryRule } from '../wire/failure.js'
+import { Failure, type FailureCode, type RetryRule, type Suspect } from '../wire/failure.js'
 import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { type AttemptOwner, ClientAttempt } from './client-attempt.js'
@@ -261,16 +261,17 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
   #failClosed(): void {
     const detail = this.#error?.message ?? 'the endpoint closed the connection'
     // A pooled connection that dies before it answers was most likely closed before the request reached it.
-    this.#fail('upstream_reset', detail, this.#requests > 1 && !this.#hasAnswerBegun ? 'if_idempotent' : 'never')
+    const suspect = this.#requests > 1 ? 'connection' : 'endpoint'
+    this.#fail('upstream_reset', detail, this.#hasAnswerBegun ? {} : { retry: 'if_idempotent', suspect })
   }
 
-  #fail(code: FailureCode, detail: string, retry: RetryRule = 'never'): void {
+  #fail(code: FailureCode, detail: string, more: { retry?: RetryRule; suspect?: Suspect } = {}): void {
     const attempt = this.#attempt
     const body = this.#body
     this.#release()
     this.#socket.destroy()
     if (attempt === undefined) return
-    const failure = new Failure(code, detail, { retry, cause: this.#error })
+    const failure = new Failure(code, detail, { ...more, cause: this.#error })
     this.#options.owner.onFailed(failure)
     attempt.close(failure)
     if (attempt.isAnswered) body?.fail(failure)

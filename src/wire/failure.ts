@@ -52,8 +52,11 @@ export const failureRules = {
 /** A code of the table of failures. */
 export type FailureCode = keyof typeof failureRules
 
-/** When another attempt cannot execute a request twice (RFC 9110 §9.2.2). */
+/** When another attempt cannot execute a request twice (RFC 9110 §9.2.2); `always` is: the endpoint has executed nothing. */
 export type RetryRule = 'never' | 'if_idempotent' | 'always'
+
+/** What a failed attempt casts doubt on: a connection that had been good before, or the endpoint. */
+export type Suspect = 'connection' | 'endpoint'
 
 /** Why an exchange, or one attempt of it, could not be served. Not an Error: networks fail all the time. */
 export class Failure {
@@ -61,12 +64,19 @@ export class Failure {
   /** What exactly was wrong, for the log; never sent to a client. */
   readonly detail: string
   readonly retry: RetryRule
+  /** Whether another connection to the same endpoint may do better, or only another endpoint. */
+  readonly suspect: Suspect
   readonly cause: unknown
 
-  constructor(code: FailureCode, detail: string, more: { retry?: RetryRule; cause?: unknown } = {}) {
+  constructor(
+    code: FailureCode,
+    detail: string,
+    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown } = {},
+  ) {
     this.code = code
     this.detail = detail
     this.retry = more.retry ?? 'never'
+    this.suspect = more.suspect ?? 'endpoint'
     this.cause = more.cause
   }
 

@@ -44,6 +44,7 @@ describe('loadConfig', () => {
         },
       ],
       fallbackCertificate: undefined,
+      upstreams: new Map(),
       vhosts: [],
       reload: { watch: true, debounceMs: 200, pollMs: 2000 },
       timeouts: {
@@ -54,6 +55,7 @@ describe('loadConfig', () => {
         upstreamConnectMs: 5000,
         upstreamResponseMs: 95_000,
         upstreamIdleMs: 4000,
+        tunnelIdleMs: 3_600_000,
         shutdownMs: 30_000,
       },
       limits: {
@@ -63,6 +65,7 @@ describe('loadConfig', () => {
         targetBytes: 16_384,
         pipelined: 16,
         bodyBytesPerSecondMin: 100,
+        requestBodyBytes: null,
         http2: defaultHttp2Limits,
       },
       log: {
@@ -88,6 +91,10 @@ describe('loadConfig', () => {
           { cert: `${directory}/a.pem`, key: `${directory}/a.key`, place: { file: mainFile, line: 3, column: 52 } },
         ],
         answer: { kind: 'respond', status: 200, contentType: 'text/plain', body: '' },
+        routes: [],
+        headers: { request: { host: undefined, set: [], remove: [] }, response: { set: [], remove: [] } },
+        errorPages: [],
+        limits: { requestBodyBytes: Number.POSITIVE_INFINITY },
         via: true,
         log: { access: true },
       },
@@ -101,11 +108,14 @@ describe('loadConfig', () => {
       'respond: { status: 204 }',
     ]
     const sites = answers.map((answer, index) => site(`${index}.a.example`, answer)).join('')
+    const config = configOf(`${listeners}vhosts:\n${sites}`)
+    const upstream = config.upstreams.get('http://[::1]:3001')
+    assert.ok(upstream !== undefined)
     assert.deepEqual(
-      configOf(`${listeners}vhosts:\n${sites}`).vhosts.map(({ answer }) => answer),
+      config.vhosts.map(({ answer }) => answer),
       [
-        { kind: 'upstream', origin: { scheme: 'http', host: '::1', port: 3001 } },
-        { kind: 'redirect', to: { scheme: 'https', host: 'b.example', port: 444 }, status: 308 },
+        { kind: 'upstream', upstream, timeouts: upstream.timeouts },
+        { kind: 'redirect', origin: { scheme: 'https', host: 'b.example', port: 444 }, path: '', status: 308 },
         { kind: 'respond', status: 204, contentType: 'text/plain', body: '' },
       ],
     )

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/http/retry.js'
 import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
@@ -31,15 +32,32 @@ const calmTimeouts = { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000,
 
 /** Forwards to one endpoint. */
 export function forwardTo(port: number, timeouts: Partial<typeof calmTimeouts> = {}): ForwardAction {
-  const label = `http://127.0.0.1:${port}`
-  const endpoint = new Endpoint({
+  return forwardToAll([port], { timeouts })
+}
+
+/** Forwards to the endpoints at `ports`, the first one first; what is said about retries replaces the default. */
+export function forwardToAll(
+  ports: readonly number[],
+  more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
+): ForwardAction {
+  const endpoints = ports.map((port) => endpointAt(port, more.timeouts))
+  const retries = {
+    attemptsMax: 2,
+    causes: new Set(['connect', 'reset', 502, 503, 504] as const),
+    budget: new RetryBudget(defaultRetryBounds, performance.now()),
+    ...more.retries,
+  }
+  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries }
+}
+
+function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
+  return new Endpoint({
     host: '127.0.0.1',
     port,
-    label,
+    label: `http://127.0.0.1:${port}`,
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
   })
-  return { kind: 'forward', upstream: new Upstream({ name: label, endpoints: [endpoint] }), via: true }
 }
 
 /** Answers with a text. */
@@ -127,7 +145,7 @@ function siteOf(id: string, action: SiteAction): VirtualHost {
 const entryKeys = [
   ...['listener', 'vhost', 'host', 'sni', 'protocol', 'tlsVersion', 'method', 'target', 'status', 'reason', 'peer'],
   ...['claimed', 'claimedBy', 'upstream', 'upstreamStatus', 'upstreamMs', 'requestId', 'connectionId', 'generation'],
-  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers'],
+  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers', 'failedAttempts'],
 ] as readonly (keyof RequestEntry)[]
 
 /** Getters of an exchange as plain values, since they change with it. */

@@ -107,7 +107,10 @@ export class Gateway {
         this.sockets.delete(socket)
       })
     }
-    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
+    this.#server =
+      options.tls === undefined
+        ? createServer(accept)
+        : createTlsServer({ ...options.tls, ALPNProtocols: [options.protocol ?? 'http/1.1'] }, accept)
   }
 
   async open(): Promise<this> {

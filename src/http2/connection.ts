@@ -14,7 +14,8 @@ import { Inbox } from './inbox.js'
 import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
 import { report } from './refusals.js'
-import type { Session } from './session.js'
+import { RequestIntake } from './request-intake.js'
+import type { Blame, Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
 
@@ -24,6 +25,7 @@ export interface Http2ConnectionOptions extends ServingOptions<WireLimits & Http
   readonly nowMs?: () => number
 }
 
+const blame: Blame = { protocol: 'bad_request', body: 'bad_body', flood: 'flood' }
 const gone = new Failure('client_gone', 'the client closed the connection')
 const emptyHead = new HeaderBlock()
 emptyHead.add('content-length', '0')
@@ -33,7 +35,9 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly connection: Connection
   readonly service: RequestService
   readonly outbox: Outbox
-  readonly streams = new StreamTable()
+  readonly streams = new StreamTable<Http2Stream>()
+  readonly blame = blame
+  readonly peer = 'client'
   readonly armour: Armour
   readonly pool: WindowPool
   eventMs: number
@@ -63,7 +67,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.armour = new Armour(limits, this.eventMs)
     this.pool = new WindowPool(limits.windowPoolBytes)
     this.outbox = new Outbox(this, options.socket)
-    this.#inbox = new Inbox(this)
+    this.#inbox = new Inbox(this, new RequestIntake(this))
     this.#headDueMs = this.eventMs + headersMs
     this.#idleDueMs = this.eventMs + idleMs
     this.#listen()
@@ -134,6 +138,18 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   pinged(): void {
     if (this.#state === 'draining') this.#announceLast()
+  }
+
+  // No setting of a client says more than its frames do already.
+  announced(): void {}
+
+  settled(): void {}
+
+  wasReset(stream: Http2Stream | undefined): boolean {
+    if (stream === undefined) return this.armour.takesControl(this.eventMs)
+    if (!this.armour.takesReset(this.eventMs)) return false
+    stream.break(new Failure('client_gone', 'the client reset the stream'))
+    return true
   }
 
   left(): void {

@@ -29,6 +29,7 @@ const connection: Connection = {
   peer: '127.0.0.1:1',
   peerAddress: '127.0.0.1',
   claimed: null,
+  claimedAddress: null,
   claimedBy: null,
   sni: null,
   tlsVersion: null,

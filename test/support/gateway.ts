@@ -52,8 +52,7 @@ export function forwardToAll(
 
 function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
   return new Endpoint({
-    host: '127.0.0.1',
-    port,
+    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
     label: `http://127.0.0.1:${port}`,
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
@@ -141,6 +140,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',

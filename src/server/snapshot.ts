@@ -1,6 +1,8 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import type { Answer, Config, ListenerConfig, VhostConfig } from '../config/config.js'
+import assert from 'node:assert/strict'
+import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
@@ -10,6 +12,8 @@ import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { Endpoint } from '../upstream/endpoint.js'
+import { Upstream } from '../upstream/upstream.js'
+import { nowMs } from '../wire/deadlines.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 
 /** What one listener serves. */
@@ -135,13 +139,26 @@ function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): H
   return createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
 }
 
-type UpstreamAnswer = Extract<Answer, { kind: 'upstream' }>
-
-function actionOf(vhost: VhostConfig, endpointFor: (answer: UpstreamAnswer) => Endpoint): SiteAction {
+function actionOf(vhost: VhostConfig, endpointFor: (answer: ForwardAnswer) => Endpoint): SiteAction {
   const { answer } = vhost
-  if (answer.kind === 'upstream') return { kind: 'forward', endpoint: endpointFor(answer), via: vhost.via }
-  if (answer.kind === 'redirect') return { kind: 'redirect', to: formatOrigin(answer.to), status: answer.status }
+  if (answer.kind === 'upstream') {
+    const endpoint = endpointFor(answer)
+    const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
+    return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries() }
+  }
+  if (answer.kind === 'redirect') {
+    const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
+    return { kind: 'redirect', to: `${origin}${answer.path}`, status: answer.status }
+  }
   return { ...answer, body: Buffer.from(answer.body) }
+}
+
+function defaultRetries(): RetryPolicy {
+  return {
+    attemptsMax: 2,
+    causes: new Set(['connect', 'reset', 502, 503, 504]),
+    budget: new RetryBudget(defaultRetryBounds, nowMs()),
+  }
 }
 
 interface EndpointParts {
@@ -150,14 +167,15 @@ interface EndpointParts {
   readonly previous: Snapshot | undefined
 }
 
-function endpointOf({ origin }: UpstreamAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
-  const { upstreamConnectMs, upstreamResponseMs, upstreamIdleMs, bodyIdleMs } = config.timeouts
+function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
+  const [{ address, label }] = upstream.endpoints
+  assert(address.kind === 'tcp', 'endpoints are dialled by host and port')
   const { headerBytes, headerCount } = config.limits
   const options = {
-    host: origin.host,
-    port: origin.port,
-    label: formatOrigin(origin),
-    timeouts: { connectMs: upstreamConnectMs, responseMs: upstreamResponseMs, idleMs: upstreamIdleMs, bodyIdleMs },
+    host: address.host,
+    port: address.port,
+    label,
+    timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
     limits: { headerBytes, headerCount },
   }
   const key = JSON.stringify(options)

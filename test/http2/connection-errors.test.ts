@@ -94,6 +94,31 @@ const connectionErrors: readonly Story[] = [
     ErrorCode.protocolError,
     (c) => within(c, FrameType.priority, 0, 1, Buffer.alloc(5)),
   ],
+  [
+    'RFC 9218 §7.1 PRIORITY_UPDATE on a stream',
+    ErrorCode.protocolError,
+    (c) => c.send(FrameType.priorityUpdate, 0, 1, uint32(1)),
+  ],
+  [
+    'RFC 9218 §7.1 PRIORITY_UPDATE of a wrong size',
+    ErrorCode.frameSizeError,
+    (c) => c.send(FrameType.priorityUpdate, 0, 0, Buffer.alloc(3)),
+  ],
+  [
+    'RFC 9218 §7.1 PRIORITY_UPDATE of stream 0',
+    ErrorCode.protocolError,
+    (c) => c.send(FrameType.priorityUpdate, 0, 0, uint32(0)),
+  ],
+  [
+    'RFC 9218 §7.1 PRIORITY_UPDATE of a pushed stream',
+    ErrorCode.protocolError,
+    (c) => c.send(FrameType.priorityUpdate, 0, 0, uint32(2)),
+  ],
+  [
+    'RFC 9218 §7.1 PRIORITY_UPDATE within a field section',
+    ErrorCode.protocolError,
+    (c) => within(c, FrameType.priorityUpdate, 0, 0, uint32(1)),
+  ],
   ['§6.4 RST_STREAM on stream 0', ErrorCode.protocolError, (c) => c.send(FrameType.rstStream, 0, 0, uint32(8))],
   [
     '§6.4 RST_STREAM of a wrong size',

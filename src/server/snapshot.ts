@@ -6,11 +6,12 @@ import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
 import { AddressSet } from '../net/cidr.js'
-import { createHostMap, type HostMap } from '../net/host-map.js'
+import { createHostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { nowMs } from '../wire/deadlines.js'
+import { AnnouncedOrigins } from './announced-origins.js'
 import type { Stock } from './load.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
@@ -22,6 +23,8 @@ export interface ListenerPlan {
   readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
+  /** Undefined where the listener announces nothing. */
+  readonly origins: AnnouncedOrigins | undefined
   readonly limits: Config['limits'] & Http2Limits
   readonly timeouts: Config['timeouts']
 }
@@ -102,14 +105,18 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const sites = sitesOf(listener, compiled)
+  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
+  const certificatesOf = (name: string) => sites.get(name)?.certificates
+  const hosts = here.flatMap(({ vhost }) => vhost.hosts)
   return {
     config: listener,
+    origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
     proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
-      sites: { get: (name) => sites.get(name)?.certificates },
+      sites: { get: certificatesOf },
       fallback,
       clock: Date.now,
     }),
@@ -130,11 +137,6 @@ function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules |
   if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
   const { from, mode, versions } = proxyProtocol
   return { from: new AddressSet(from), mode, versions }
-}
-
-function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): HostMap<CompiledSite> {
-  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
-  return createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
 }
 
 function actionOf(vhost: VhostConfig, upstreams: UpstreamCompiler): SiteAction {

@@ -1,6 +1,5 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import assert from 'node:assert/strict'
 import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
@@ -169,11 +168,9 @@ interface EndpointParts {
 
 function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
   const [{ address, label }] = upstream.endpoints
-  assert(address.kind === 'tcp', 'endpoints are dialled by host and port')
   const { headerBytes, headerCount } = config.limits
   const options = {
-    host: address.host,
-    port: address.port,
+    address,
     label,
     timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
     limits: { headerBytes, headerCount },

@@ -2,6 +2,7 @@
 // a reload that does not change what it is. Used by forwarding; knows neither sites nor clients.
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldLimits } from '../http1/field-lines.js'
+import type { EndpointAddress } from '../net/endpoint-address.js'
 import type { ProxiedAddresses } from '../net/proxy-protocol-v2.js'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
@@ -16,18 +17,23 @@ import { Dial, type DialObserver } from './dial.js'
 import { Ejection, type EjectionOwner, type PassiveOptions } from './ejection.js'
 import { HealthCheck, type HealthCheckOptions } from './health-check.js'
 import { Places, type PoolLimits } from './places.js'
+import { Lookups } from './resolve-lookups.js'
+import type { TlsContext } from './tls-context.js'
+import { DialTarget, type TargetObserver } from './transport-target.js'
 
 export type { ConnectionChoice } from './connection-pool.js'
 
 /** What an endpoint is: whoever changes any of it names another one. */
 export interface EndpointIdentity {
-  /** A literal address or a name for the system's resolver. */
-  readonly host: string
-  readonly port: number
+  readonly address: EndpointAddress
   /** As the log and `hostward why` name it. */
   readonly label: string
   /** What is spoken; `auto` is what a TLS handshake chooses. HTTP/1 where nothing is said. */
   readonly protocol?: 'http1' | 'h2' | 'auto'
+  /** Where the address asks for TLS; shared by the endpoints of an upstream. */
+  readonly tls?: TlsContext | undefined
+  /** For SNI and verification, normalised; undefined is the host of the address. */
+  readonly serverName?: string | undefined
   /** Whether each connection begins with a PROXY header that names its client. */
   readonly tellsClient?: boolean
 }
@@ -75,11 +81,15 @@ export interface Peers {
 const defaultPool: PoolLimits = { connections: 10_000, queued: 1000, queueMs: 5000 }
 const defaultPassive: PassiveOptions = { failures: 5, windowMs: 30_000, ejectMs: 10_000 }
 
+/** Shared by all endpoints: a name that several have is looked up once. */
+const lookups = new Lookups()
+
 /** An address with its pools. */
-export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector {
+export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, TargetObserver {
   readonly label: string
   readonly #identity: EndpointIdentity
   readonly #surroundings: EndpointSurroundings
+  readonly #target: DialTarget
   #settings: EndpointSettings
   /** Copies that open connections look at, so that a change of settings reaches them. */
   readonly #timeouts: EndpointSettings['timeouts']
@@ -98,6 +108,8 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector {
     this.#surroundings = options
     this.#settings = options
     this.label = options.label
+    const { address, protocol = 'http1', tls, serverName } = options
+    this.#target = new DialTarget({ address, protocol, tls, serverName, lookups, observer: this })
     this.#timeouts = { ...options.timeouts }
     this.#limits = { ...options.limits }
     this.#places = new Places(options.pool ?? defaultPool, () => this.#closeIdle())
@@ -175,17 +187,25 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector {
   retire(): void {
     this.#isRetired = true
     this.#stopChecks()
+    this.#target.close()
     for (const pool of this.#pools()) pool.retire()
   }
 
   dial(observer: DialObserver): Dial {
-    const { host, port } = this.#identity
-    return new Dial({ host, port, connectMs: this.#timeouts.connectMs }, observer)
+    return new Dial({ target: this.#target, connectMs: this.#timeouts.connectMs }, observer)
   }
 
   open(transport: Transport, owner: ClientConnectionOwner): ClientConnection {
     return openConnection({ transport, timeouts: this.#timeouts, limits: this.#limits, owner })
   }
+
+  isInUse(): boolean {
+    return this.connections > 0
+  }
+
+  onAddresses(): void {}
+
+  onPeerCertificate(): void {}
 
   onAnswered(status: number): void {
     this.#ejection.onAnswered(status)

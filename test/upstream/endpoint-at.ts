@@ -15,8 +15,7 @@ export const calmSettings = {
 /** An endpoint on the loopback; nothing is dialled before something is sent. */
 export function endpointAt(port: number, more: Partial<EndpointOptions> = {}): Endpoint {
   return new Endpoint({
-    host: '127.0.0.1',
-    port,
+    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
     label: `http://127.0.0.1:${port}`,
     ...calmSettings,
     ...more,

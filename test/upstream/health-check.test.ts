@@ -167,7 +167,7 @@ describe('an endpoint that is checked', () => {
     const { port } = server
     await server.close()
     server = await new ScriptedUpstream(() => undefined).open()
-    check({}, { port })
+    check({}, { address: { kind: 'tcp', host: '127.0.0.1', port, tls: false } })
     await until('it is down', () => !endpoint.isUp)
     assert.match(log[0] ?? '', /upstream_unreachable/)
     const again = createServer((socket) => socket.once('data', () => socket.end(wellAnswer))).listen(port, '127.0.0.1')

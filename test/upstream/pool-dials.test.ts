@@ -4,6 +4,8 @@ import { openConnection } from '../../src/upstream/codec.js'
 import { ConnectionPool, type PoolOwner } from '../../src/upstream/connection-pool.js'
 import { Dial, type DialObserver } from '../../src/upstream/dial.js'
 import { Places } from '../../src/upstream/places.js'
+import { Lookups } from '../../src/upstream/resolve-lookups.js'
+import { DialTarget } from '../../src/upstream/transport-target.js'
 import type { ClientConnection, ClientConnectionOwner, Transport } from '../../src/wire/client-connection.js'
 import { Failure } from '../../src/wire/failure.js'
 import { until } from '../support/deadline.js'
@@ -33,7 +35,13 @@ class SlowOwner implements PoolOwner {
 
   /** Makes the connection of the dial with this number. */
   connect(index: number): void {
-    new Dial({ host: '127.0.0.1', port: this.#port, connectMs: 15_000 }, this.observers[index] as DialObserver)
+    const target = new DialTarget({
+      address: { kind: 'tcp', host: '127.0.0.1', port: this.#port, tls: false },
+      protocol: 'http1',
+      lookups: new Lookups(),
+      observer: { isInUse: () => true, onAddresses: () => undefined, onPeerCertificate: () => undefined },
+    })
+    new Dial({ target, connectMs: 15_000 }, this.observers[index] as DialObserver)
   }
 
   refuse(index: number): void {

@@ -159,11 +159,10 @@ interface EndpointParts {
 
 function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
   const [{ address, label }] = upstream.endpoints
-  assert(address.kind === 'tcp', 'endpoints are dialled by host and port')
+  assert(address.kind === 'unix' || !address.tls, 'nobody has made what TLS needs')
   const { headerBytes, headerCount } = config.limits
   const options = {
-    host: address.host,
-    port: address.port,
+    address,
     label,
     timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
     limits: { headerBytes, headerCount },

@@ -2,11 +2,12 @@
 // health checks, so that both speak the same.
 import { Http1ClientConnection } from '../http1/client-connection.js'
 import type { FieldLimits } from '../http1/field-lines.js'
-import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner, ClientTimeouts } from '../wire/client-connection.js'
+import type { EstablishedTransport } from './transport.js'
 
 /** What a codec is given. */
 export interface CodecOptions {
-  readonly transport: Transport
+  readonly transport: EstablishedTransport
   readonly timeouts: ClientTimeouts
   readonly limits: FieldLimits
   readonly owner: ClientConnectionOwner
@@ -15,9 +16,4 @@ export interface CodecOptions {
 /** Gives a new connection to the codec that it was made for. */
 export function openConnection(options: CodecOptions): ClientConnection {
   return new Http1ClientConnection(options)
-}
-
-/** Whether requests share a connection. */
-export function isMultiplexed(transport: Transport): boolean {
-  return 'protocol' in transport && transport.protocol === 'h2'
 }

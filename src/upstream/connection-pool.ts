@@ -2,13 +2,13 @@
 // endpoint; a connection that becomes free serves who has waited longest, and so does a new one.
 import type { ProxiedAddresses } from '../net/proxy-protocol-v2.js'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import type { ClientConnection, ClientConnectionOwner, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner } from '../wire/client-connection.js'
 import { nowMs } from '../wire/deadlines.js'
 import { Failure } from '../wire/failure.js'
-import { isMultiplexed } from './codec.js'
 import type { DialObserver } from './dial.js'
 import type { Claimant, Places } from './places.js'
 import { PoolDial, type PoolDialOwner } from './pool-dial.js'
+import type { EstablishedTransport } from './transport.js'
 import { WaitingAttempt, WaitingLine, type WaitingOwner } from './waiting-attempt.js'
 
 /** Which connection an attempt may use: any, or one that was not unused when it was sent. */
@@ -19,7 +19,7 @@ export interface PoolOwner {
   /** Starts a connection, which tells the endpoint of `client` where it wants to know. */
   dial(observer: DialObserver, client: ProxiedAddresses | undefined): { cancel(): void }
   /** Gives a new connection to the codec that it was dialled for. */
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection
   onAnswered(status: number): void
   onFailed(failure: Failure): void
   /** The pool has neither connections nor requests. */
@@ -48,7 +48,8 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   #perDial: number
   /** Requests that the connections in the making are good for. */
   #expected = 0
-  readonly #open = new Set<ClientConnection>()
+  /** With the address that each one goes to. */
+  readonly #open = new Map<ClientConnection, string>()
   /** Unused HTTP/1 connections. */
   readonly #idle: ClientConnection[] = []
   /** HTTP/2 connections, used or not. */
@@ -86,7 +87,12 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   /** Connections close as soon as nobody uses them. */
   retire(): void {
     this.#isRetired = true
-    for (const connection of [...this.#open]) connection.drain()
+    for (const connection of [...this.#open.keys()]) connection.drain()
+  }
+
+  /** Connections to other addresses close as soon as nobody uses them. */
+  keepOnly(addresses: readonly string[]): void {
+    for (const [connection, address] of [...this.#open]) if (!addresses.includes(address)) connection.drain()
   }
 
   /** Closes the connection that was unused longest, and gives its place back; false where each is in use. */
@@ -121,15 +127,17 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   }
 
   onFailed(failure: Failure): void {
-    this.#owner.onFailed(failure)
+    // A connection that was closed while it was unused, or said goodbye before it served: that is how connections end.
+    const isOrdinary = failure.suspect === 'connection' || failure.retry === 'always'
+    if (!isOrdinary) this.#owner.onFailed(failure)
   }
 
-  onConnected(dial: PoolDial, transport: Transport): void {
+  onConnected(dial: PoolDial, transport: EstablishedTransport): void {
     this.#endDial(dial)
-    const isShared = isMultiplexed(transport)
+    const isShared = transport.protocol === 'h2'
     this.#perDial = isShared ? streamsExpected : 1
     const connection = this.#owner.open(transport, this)
-    this.#open.add(connection)
+    this.#open.set(connection, transport.address)
     if (isShared) this.#shared.push(connection)
     const waiting = this.#line.size
     this.onAvailable(connection)

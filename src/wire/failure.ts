@@ -35,6 +35,11 @@ export const failureRules = {
   no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
   overloaded: rule(503, 'upstream', 'too many requests wait for a connection to the endpoint, or one waited too long'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
+  upstream_tls: rule(
+    502,
+    'upstream',
+    'TLS to the endpoint could not be established, or its certificate is not accepted',
+  ),
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),
   upstream_timeout: rule(504, 'upstream', 'the endpoint did not answer, or stopped, for longer than its timeout'),

@@ -1,5 +1,6 @@
 // Endpoints under test, and requests to send to them; a test says only what it is about.
 import { Endpoint, type EndpointOptions } from '../../src/upstream/endpoint.js'
+import type { EndpointObserver } from '../../src/upstream/endpoint-options.js'
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../src/wire/attempt.js'
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { ResponseHead } from '../../src/wire/downstream.js'
@@ -15,12 +16,16 @@ export const calmSettings = {
 /** An endpoint on the loopback; nothing is dialled before something is sent. */
 export function endpointAt(port: number, more: Partial<EndpointOptions> = {}): Endpoint {
   return new Endpoint({
-    host: '127.0.0.1',
-    port,
+    address: loopback(port),
     label: `http://127.0.0.1:${port}`,
     ...calmSettings,
     ...more,
   })
+}
+
+/** An address on the loopback. */
+export function loopback(port: number): EndpointOptions['address'] {
+  return { kind: 'tcp', host: '127.0.0.1', port, tls: false }
 }
 
 /** Endpoints that nobody dials, by name. */
@@ -75,6 +80,15 @@ export class Outcome implements AttemptObserver, BodySink {
   async settled(): Promise<this> {
     await until('an attempt is over', () => this.isComplete || this.failure !== undefined)
     return this
+  }
+}
+
+/** Hears of changes of health, and writes them down. */
+export function observerOf(log: string[]): EndpointObserver {
+  return {
+    onDown: ({ label }, { by, detail }) => log.push(`${label} down by ${by}: ${detail}`),
+    onUp: ({ label }, { by, detail }) => log.push(`${label} up by ${by}: ${detail}`),
+    onPeerCertificate: () => undefined,
   }
 }
 

@@ -4,11 +4,14 @@ import { openConnection } from '../../src/upstream/codec.js'
 import { ConnectionPool, type PoolOwner } from '../../src/upstream/connection-pool.js'
 import { Dial, type DialObserver } from '../../src/upstream/dial.js'
 import { Places } from '../../src/upstream/places.js'
-import type { ClientConnection, ClientConnectionOwner, Transport } from '../../src/wire/client-connection.js'
+import { Lookups } from '../../src/upstream/resolve-lookups.js'
+import type { EstablishedTransport } from '../../src/upstream/transport.js'
+import { DialTarget } from '../../src/upstream/transport-target.js'
+import type { ClientConnection, ClientConnectionOwner } from '../../src/wire/client-connection.js'
 import { Failure } from '../../src/wire/failure.js'
 import { until } from '../support/deadline.js'
 import { answering, response, ScriptedUpstream } from '../support/scripted-upstream.js'
-import { calmSettings, get, Outcome, type Sent } from './endpoint-at.js'
+import { calmSettings, get, loopback, Outcome, type Sent } from './endpoint-at.js'
 
 /** The owner of a pool under test: connections are made when the test says so. */
 class SlowOwner implements PoolOwner {
@@ -16,10 +19,11 @@ class SlowOwner implements PoolOwner {
   readonly failures: Failure[] = []
   cancelled = 0
   deserted = 0
-  readonly #port: number
+  readonly #target: DialTarget
 
   constructor(port: number) {
-    this.#port = port
+    const observer = { isInUse: () => true, onAddresses: () => undefined, onPeerCertificate: () => undefined }
+    this.#target = new DialTarget({ address: loopback(port), protocol: 'http1', lookups: new Lookups(), observer })
   }
 
   dial(observer: DialObserver): { cancel(): void } {
@@ -27,13 +31,13 @@ class SlowOwner implements PoolOwner {
     return { cancel: () => this.cancelled++ }
   }
 
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection {
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection {
     return openConnection({ transport, ...calmSettings, owner })
   }
 
   /** Makes the connection of the dial with this number. */
   connect(index: number): void {
-    new Dial({ host: '127.0.0.1', port: this.#port, connectMs: 15_000 }, this.observers[index] as DialObserver)
+    new Dial({ target: this.#target, connectMs: 15_000 }, this.observers[index] as DialObserver)
   }
 
   refuse(index: number): void {

@@ -28,6 +28,7 @@ export interface ListenerConfig {
   /** Never true on a plain listener. */
   readonly http2: boolean
   readonly redirectToHttps: boolean
+  readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place
 }
 
@@ -133,7 +134,17 @@ export interface ErrorPageConfig {
   /** 400 to 599. */
   readonly status: number
   readonly contentType: string
-  readonly body: string
+  /** The same object for all pages of one load that are the same file. */
+  readonly page: TextFile
+}
+
+/** A file as it was read by a load, which follows its changes. */
+export interface TextFile {
+  /** Absolute. */
+  readonly path: string
+  readonly text: string
+  /** Of the text: what differs differs here. */
+  readonly hash: string
 }
 
 /** The log; `file` is absolute, null is stdout. */

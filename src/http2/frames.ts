@@ -36,6 +36,28 @@ export const ErrorCode = {
   http11Required: 13,
 } as const
 
+const errorNames = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+]
+
+/** An error code as people know it; the number where nobody does. */
+export function errorName(code: number): string {
+  return errorNames[code] ?? `error ${code}`
+}
+
 /** Settings (RFC 9113 §6.5.2, RFC 8441, RFC 9218 §2.1). */
 export const Setting = {
   headerTableSize: 1,

@@ -1,10 +1,11 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import assert from 'node:assert/strict'
 import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { ProxyHeaderRules } from '../listener/preamble.js'
+import { AddressSet } from '../net/cidr.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -18,6 +19,7 @@ import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
+  readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
   readonly limits: Config['limits'] & Http2Limits
@@ -104,6 +106,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
+    proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -122,6 +125,12 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       logHeaders: config.log.requestHeaders,
     },
   }
+}
+
+function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
+  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
+  const { from, mode, versions } = proxyProtocol
+  return { from: new AddressSet(from), mode, versions }
 }
 
 function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): HostMap<CompiledSite> {
@@ -159,7 +168,6 @@ interface EndpointParts {
 
 function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
   const [{ address, label }] = upstream.endpoints
-  assert(address.kind === 'unix' || !address.tls, 'nobody has made what TLS needs')
   const { headerBytes, headerCount } = config.limits
   const options = {
     address,

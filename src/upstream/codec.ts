@@ -2,6 +2,7 @@
 // health checks, so that both speak the same.
 import { Http1ClientConnection } from '../http1/client-connection.js'
 import type { FieldLimits } from '../http1/field-lines.js'
+import { Http2ClientConnection } from '../http2/client-connection.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts } from '../wire/client-connection.js'
 import type { EstablishedTransport } from './transport.js'
 
@@ -15,5 +16,6 @@ export interface CodecOptions {
 
 /** Gives a new connection to the codec that it was made for. */
 export function openConnection(options: CodecOptions): ClientConnection {
-  return new Http1ClientConnection(options)
+  const isShared = options.transport.protocol === 'h2'
+  return isShared ? new Http2ClientConnection(options) : new Http1ClientConnection(options)
 }

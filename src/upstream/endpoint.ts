@@ -36,6 +36,7 @@ export type { EndpointOptions } from './endpoint-options.js'
 const defaultPool: PoolLimits = { connections: 10_000, queued: 1000, queueMs: 5000 }
 const defaultPassive: PassiveOptions = { failures: 5, windowMs: 30_000, ejectMs: 10_000 }
 
+/** Shared by all endpoints: a name that several have is looked up once. */
 const lookups = new Lookups()
 
 /** An address with its pools. */
@@ -62,7 +63,8 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
     this.#surroundings = options
     this.#settings = options
     this.label = options.label
-    this.#target = new DialTarget({ ...options, protocol: options.protocol ?? 'http1', lookups, observer: this })
+    const { address, protocol = 'http1', tls, serverName } = options
+    this.#target = new DialTarget({ address, protocol, tls, serverName, lookups, observer: this })
     this.#timeouts = { ...options.timeouts }
     this.#limits = { ...options.limits }
     this.#places = new Places(options.pool ?? defaultPool, () => this.#closeIdle())

@@ -99,7 +99,7 @@ export class Gateway {
     })
     const limits = {
       ...defaultHttp2Limits,
-      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, bodyBytesPerSecondMin: 100 },
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
@@ -141,6 +141,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',

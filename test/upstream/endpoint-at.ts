@@ -5,6 +5,7 @@ import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../sr
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { ResponseHead } from '../../src/wire/downstream.js'
 import type { Failure } from '../../src/wire/failure.js'
+import { HeaderBlock } from '../../src/wire/header-block.js'
 import { until } from '../support/deadline.js'
 
 /** Settings that no test reaches by accident. */
@@ -36,7 +37,8 @@ export function namedEndpoints(...names: readonly string[]): Endpoint[] {
 /** A request without a body. */
 export function get(path = '/'): OutgoingRequest {
   const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a.example\r\n\r\n`)
-  return { method: 'GET', head, fields: undefined, body: undefined, upgrade: undefined }
+  const fields = { scheme: 'http', authority: 'a.example', path, headers: new HeaderBlock() } as const
+  return { method: 'GET', head, fields, body: undefined, upgrade: undefined }
 }
 
 /** What became of one attempt: a status, a failure, or nothing yet. */

@@ -9,9 +9,10 @@ import type { DialObserver } from './dial.js'
 import type { Claimant, Places } from './places.js'
 import { PoolDial, type PoolDialOwner } from './pool-dial.js'
 import type { EstablishedTransport } from './transport.js'
+import { isLocal } from './transport-errors.js'
 import { WaitingAttempt, WaitingLine, type WaitingOwner } from './waiting-attempt.js'
 
-/** Which connection an attempt may use: any, or one that was not unused when it was sent. */
+/** Which connection an attempt may use: any, or none that is unused, for those may all have been closed by the endpoint. */
 export type ConnectionChoice = 'pooled' | 'fresh'
 
 /** The endpoint of a pool. */
@@ -79,7 +80,7 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
 
   /** Sends a request on a connection that has room, or as soon as there is one. */
   send(request: OutgoingRequest, observer: AttemptObserver, choice: ConnectionChoice): Attempt {
-    const connection = choice === 'pooled' ? this.#take() : undefined
+    const connection = choice === 'pooled' ? this.#take() : this.#sharedWithRoom(1)
     if (connection !== undefined) return connection.send(request, observer)
     return this.#wait(new WaitingAttempt(this, request, observer))
   }
@@ -115,8 +116,8 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   }
 
   onClosed(connection: ClientConnection): void {
-    if (this.#open.has(connection)) this.#forget(connection)
-    else return
+    if (!this.#open.has(connection)) return
+    this.#forget(connection)
     this.#places.release()
     this.#dialAsNeeded()
     this.#tellDeserted()
@@ -149,13 +150,15 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   onDialFailed(dial: PoolDial, failure: Failure): void {
     this.#endDial(dial)
     const victims: WaitingAttempt[] = []
-    for (let count = 0; count < this.#perDial && this.#uncovered > 0; count++) {
+    // While other connections are open, the others in line may still be served by one of them.
+    const victimsMax = this.#open.size > 0 ? 1 : this.#perDial
+    while (victims.length < victimsMax && this.#uncovered > 0) {
       const { first } = this.#line
       if (first === undefined) break
       this.#leave(first)
       victims.push(first)
     }
-    this.#owner.onFailed(failure)
+    if (!isLocal(failure.cause)) this.#owner.onFailed(failure)
     this.#places.release()
     this.#dialAsNeeded()
     for (const victim of victims) victim.fail(failure)
@@ -196,9 +199,13 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
       if (connection.capacity > 0) return connection
     }
-    for (let index = 0; index < this.#shared.length; index++) {
-      const connection = this.#shared[index]
-      if (connection !== undefined && connection.capacity > 0) return connection
+    return this.#sharedWithRoom(0)
+  }
+
+  /** The first one, so that the others can fall idle and close when there is little to do. */
+  #sharedWithRoom(activeMin: number): ClientConnection | undefined {
+    for (const connection of this.#shared) {
+      if (connection.active >= activeMin && connection.capacity > 0) return connection
     }
     return undefined
   }
@@ -211,6 +218,7 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
     if (this.#uncovered > 0 && this.#places.queued > queued) {
       this.#leave(attempt)
       attempt.refuse(overloaded(`${queued} requests wait for a connection already`))
+      this.#tellDeserted()
     } else {
       attempt.waitUntil(nowMs() + queueMs)
     }

@@ -131,6 +131,17 @@ describe('the pool of an HTTP/2 endpoint', () => {
     assert.equal(server.sessions.length, 1)
   })
 
+  test('sends a second attempt on a connection that others use, but on none that is unused', async () => {
+    await open()
+    await warmUp()
+    send(endpoint, get('/a'), 'fresh')
+    await server.arrives(2)
+    assert.equal(server.sessions.length, 2)
+    send(endpoint, get('/b'), 'fresh')
+    await server.arrives(3)
+    assert.equal(server.sessions.length, 2)
+  })
+
   test('replaces a connection that says goodbye, whose requests end in peace', async () => {
     await open()
     const [before] = sendAll('/before') as [Sent]

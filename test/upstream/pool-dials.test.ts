@@ -167,6 +167,26 @@ describe('connections in the making', () => {
     for (const each of sent) assert.equal((await each.settled()).status, 200)
   })
 
+  test('that fail for want of something of our own are not held against the endpoint', () => {
+    open()
+    const sent = send()
+    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' })
+    owner.observers[0]?.onFailure(new Failure('upstream_unreachable', 'EMFILE', { retry: 'always', cause }))
+    assert.equal(sent.failure?.code, 'upstream_unreachable')
+    assert.deepEqual(owner.failures, [])
+  })
+
+  test('leave a deserted pool when its only request finds no place to wait: one made for a client is forgotten', async () => {
+    const places = new Places({ connections: 1, queued: 0, queueMs: 60_000 }, () => undefined)
+    pool = new ConnectionPool({ owner, places, isShared: false })
+    const late = new ConnectionPool({ owner, places, isShared: false })
+    send()
+    const outcome = new Outcome()
+    late.send(get(), outcome, 'pooled')
+    assert.equal((await outcome.settled()).failure?.code, 'overloaded')
+    assert.equal(owner.deserted, 1)
+  })
+
   test('leave a deserted pool when the last one is given up', () => {
     open()
     send().attempt.cancel()

@@ -197,6 +197,7 @@ export class Listener {
     const protocols: readonly Protocol[] = this.#options.settings().http2 ? ['h2', 'http/1.1'] : ['http/1.1']
     shakeHands(entry.raw, { context, protocols }, (end) => {
       if (end.kind === 'failed') this.#abandon(entry, end.reason)
+      else if (end.kind === 'reset') this.#dismiss(entry)
       else this.#serve(entry, { ...end, tlsVersion: end.socket.getProtocol() })
     })
   }

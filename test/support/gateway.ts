@@ -78,6 +78,8 @@ export function respondWith(body: string): SiteAction {
 export class Gateway {
   readonly entries: RequestEntry[] = []
   readonly connections = new Set<ServedConnection>()
+  /** What the connections came over, in the order in which they came. */
+  readonly sockets = new Set<Socket>()
   readonly #server: Server
   #view: ListenerView
 
@@ -108,9 +110,16 @@ export class Gateway {
       const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
       const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
-      socket.on('close', () => this.connections.delete(served))
+      this.sockets.add(socket)
+      socket.on('close', () => {
+        this.connections.delete(served)
+        this.sockets.delete(socket)
+      })
     }
-    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
+    this.#server =
+      options.tls === undefined
+        ? createServer(accept)
+        : createTlsServer({ ...options.tls, ALPNProtocols: [options.protocol ?? 'http/1.1'] }, accept)
   }
 
   async open(): Promise<this> {

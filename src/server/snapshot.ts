@@ -142,7 +142,12 @@ function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules |
 function actionOf(vhost: VhostConfig, upstreams: UpstreamCompiler): SiteAction {
   const { answer } = vhost
   if (answer.kind === 'upstream') {
-    return { kind: 'forward', upstream: upstreams.upstreamOf(answer), via: vhost.via, retries: defaultRetries() }
+    return {
+      kind: 'forward',
+      upstream: upstreams.upstreamOf(answer, vhost.id),
+      via: vhost.via,
+      retries: defaultRetries(),
+    }
   }
   if (answer.kind === 'redirect') {
     const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)

@@ -7,8 +7,9 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { Exchange } from './exchange.js'
 import { prepareRequest } from './headers.js'
+import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
-import { PassingBody, type RequestBody } from './request-body.js'
+import { type PassingBody, requestBody } from './request-body.js'
 import type { ForwardAction } from './routing.js'
 
 const out = new ByteWriter()
@@ -18,7 +19,7 @@ export interface ForwardedRequest extends OutgoingRequest {
   readonly action: ForwardAction
   /** What `Upstream.choose` is asked with. */
   readonly hash: number
-  readonly body: RequestBody | undefined
+  readonly body: HeldBody | PassingBody | undefined
 }
 
 /** What an endpoint is sent. */
@@ -35,7 +36,7 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
     method: request.method,
     head: headBytes(request, host),
     fields: undefined,
-    body: request.body === undefined ? undefined : new PassingBody(request.body),
+    body: request.body === undefined ? undefined : requestBody(request, request.body, exchange.view.heldBodies),
     upgrade: undefined,
     action,
     hash: 0,

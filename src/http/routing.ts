@@ -1,6 +1,7 @@
 // What a request's host leads to. A listener's view is taken once for each request, so that an open connection
 // follows a reload; no match is `undefined`, and there is no default site that anybody could open by mistake.
 import type { Upstream } from '../upstream/upstream.js'
+import type { HeldBodies } from './held-body.js'
 import type { RetryPolicy } from './retry.js'
 
 /** Passes requests on to an upstream. */
@@ -59,4 +60,6 @@ export interface ListenerView {
   readonly logQuery: boolean
   /** Request headers, in lower case, that are added to the log line. */
   readonly logHeaders: readonly string[]
+  /** Which bodies of requests are held until they are whole. */
+  readonly heldBodies: HeldBodies
 }

@@ -131,11 +131,12 @@ export class Http2Stream implements Downstream, BodySink {
   break(failure: Failure): void {
     if (this.isClosed) return
     this.#close()
+    // The observer hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
+    this.observer.onBroken(failure)
     this.body?.fail(failure)
     const source = this.#source
     this.#source = undefined
     source?.abort(failure)
-    this.observer.onBroken(failure)
   }
 
   write(chunk: Buffer): boolean {

@@ -119,6 +119,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       access: config.log.access,
       logQuery: config.log.query,
       logHeaders: config.log.requestHeaders,
+      heldBodies: { bytesMax: 16_384, chunkedMs: 1000 },
     },
   }
 }

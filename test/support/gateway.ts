@@ -82,6 +82,7 @@ export class Gateway {
       access: true,
       logQuery: true,
       logHeaders: [],
+      heldBodies: { bytesMax: 16_384, chunkedMs: 1000 },
       ...options.view,
     }
     const service = new RequestHandler({

@@ -63,6 +63,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
     exchange.status = head.status
     prepareResponse(head.headers)
     if (body?.lengthBytes !== unknownLength) head.headers.dropAll(Field.trailer)
+    exchange.applyResponsePolicy(head)
     exchange.downstream.respond(head, body)
   }
 

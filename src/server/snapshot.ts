@@ -136,9 +136,10 @@ function actionOf(vhost: VhostConfig, endpointFor: (answer: UpstreamAnswer) => E
   if (answer.kind === 'upstream') {
     const endpoint = endpointFor(answer)
     const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
-    return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries() }
+    return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries(), strippedBytes: 0 }
   }
-  if (answer.kind === 'redirect') return { kind: 'redirect', to: formatOrigin(answer.to), status: answer.status }
+  if (answer.kind === 'redirect')
+    return { kind: 'redirect', to: formatOrigin(answer.to), replacedBytes: 0, status: answer.status }
   return { ...answer, body: Buffer.from(answer.body) }
 }
 

@@ -22,6 +22,8 @@ export const failureRules = {
   bad_authority: rule(400, 'downstream', 'no host, two hosts, or something that is not one host name'),
   bad_body: rule(400, 'downstream', 'the body is not framed as its headers announce'),
   request_timeout: rule(408, 'downstream', 'the head or the body of the request did not arrive in time'),
+  ambiguous_path: rule(400, 'downstream', 'the path leads to one route or another, depending on who reads it'),
+  body_too_large: rule(413, 'downstream', 'the body exceeds limits.requestBodyBytes of the site'),
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),

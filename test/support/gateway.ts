@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/http/retry.js'
-import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
+import type { ForwardAction, ListenerView, RedirectAction, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
@@ -18,6 +18,8 @@ import { defaultHttp2Limits } from './http2-limits.js'
 /** Limits and timeouts of a gateway under test; a test changes what it is about. */
 export interface GatewayOptions {
   readonly sites: Readonly<Record<string, SiteAction>>
+  /** What sites want besides, by their names. */
+  readonly policies?: Readonly<Record<string, Partial<VirtualHost>>>
   readonly limits?: Partial<WireLimits>
   readonly timeouts?: Partial<WireTimeouts>
   readonly view?: Partial<ListenerView>
@@ -47,7 +49,7 @@ export function forwardToAll(
     budget: new RetryBudget(defaultRetryBounds, performance.now()),
     ...more.retries,
   }
-  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries }
+  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries, strippedBytes: 0 }
 }
 
 function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
@@ -58,6 +60,11 @@ function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): 
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
   })
+}
+
+/** Sends clients to another origin, path and query kept. */
+export function redirectTo(to: string): RedirectAction {
+  return { kind: 'redirect', to, replacedBytes: 0, status: 308 }
 }
 
 /** Answers with a text. */
@@ -77,7 +84,12 @@ export class Gateway {
       listener: 'test',
       generation: 1,
       isSecure: true,
-      sites: createHostMap(Object.entries(options.sites).map(([id, action]) => [id, siteOf(id, action)])),
+      sites: createHostMap(
+        Object.entries(options.sites).map(([id, action]) => [
+          id,
+          { id, action, access: true, ...options.policies?.[id] },
+        ]),
+      ),
       redirectToHttps: false,
       access: true,
       logQuery: true,
@@ -137,10 +149,6 @@ export function connectionOf(peer: string): Connection {
     sni: null,
     tlsVersion: 'TLSv1.3',
   }
-}
-
-function siteOf(id: string, action: SiteAction): VirtualHost {
-  return { id, action, access: true }
 }
 
 const entryKeys = [

@@ -30,7 +30,7 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
   const { site, downstream } = exchange
   const { request, connection } = downstream
   prepareRequest(request.headers, {
-    clientAddress: connection.peerAddress,
+    clientAddress: connection.claimedAddress ?? connection.peerAddress,
     scheme: exchange.view.isSecure ? 'https' : 'http',
     host: host.written,
     requestId: exchange.requestId,

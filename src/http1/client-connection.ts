@@ -2,16 +2,18 @@
 // Owned by an endpoint's pool; after anything doubtful it is destroyed, never used again.
 import type { Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
+import { unknownLength } from '../wire/body.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import { Failure, type FailureCode, type RetryRule, type Suspect } from '../wire/failure.js'
 import { SocketWriter } from '../wire/socket-writer.js'
-import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { type AttemptOwner, ClientAttempt } from './client-attempt.js'
 import type { FieldLimits } from './field-lines.js'
 import { HeadIntake } from './head-intake.js'
 import { ParsedResponseHead } from './response-head.js'
-import { idleHintMs, isPersistent, type ResponseFraming, responseFraming } from './response-rules.js'
+import { idleHintMs, isPersistent, responseFraming } from './response-rules.js'
+import { upgradeOf } from './upgrade.js'
 
 /** Informational heads that one answer may have before it counts as an attack. */
 const informationalMax = 32
@@ -39,6 +41,7 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
   #isDraining = false
   #isPersistent = false
   #hasAnswerBegun = false
+  #isTunnel = false
   #hintMs = Number.POSITIVE_INFINITY
   #isClosed = false
   #error: Error | undefined
@@ -92,6 +95,8 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
     if (!this.#attempt.isSent)
       return this.#fail('upstream_timeout', `took no byte of the request for ${timeouts.bodyIdleMs} ms`)
     if (!this.#attempt.isAnswered) return this.#fail('upstream_timeout', `no answer within ${timeouts.responseMs} ms`)
+    if (this.#isTunnel)
+      return this.#fail('upstream_timeout', `no byte went through the tunnel for ${timeouts.tunnelIdleMs} ms`)
     this.#fail('upstream_timeout', `no byte of the body for ${timeouts.bodyIdleMs} ms`)
   }
 
@@ -100,7 +105,11 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
   }
 
   onRequestMoved(): void {
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
+  }
+
+  onTunnelSaid(): void {
+    this.#socket.end()
   }
 
   onRequestBlocked(): void {
@@ -127,7 +136,7 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
   }
 
   resumeReading(): void {
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
     this.#socket.resume()
   }
 
@@ -165,35 +174,40 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
     attempt.isAnswered = true
     this.#options.owner.onAnswered(head.status)
     this.#isPersistent = isPersistent(head, framing)
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
     this.#hintMs = idleHintMs(head.headers)
-    const body = this.#bodyOf(framing)
+    const body = framing.kind === 'none' ? undefined : this.#bodyOf(framing.kind, framing.lengthBytes)
     this.#body = body
     attempt.observer.onResponse(head, body)
     if (body === undefined) this.#onAnswered()
     return end
   }
 
-  #bodyOf(framing: ResponseFraming): BodyReader | undefined {
-    if (framing.kind === 'none') return undefined
-    return new BodyReader(this, {
-      framing: framing.kind,
-      lengthBytes: framing.lengthBytes,
-      limits: this.#options.limits,
-    })
+  #bodyOf(framing: BodyFraming, lengthBytes: number): BodyReader {
+    return new BodyReader(this, { framing, lengthBytes, limits: this.#options.limits })
   }
 
   #onInformational(attempt: ClientAttempt, end: number): number {
     attempt.informationalCount++
-    if (head.status === 101 || attempt.informationalCount > informationalMax) {
-      this.#fail(
-        'upstream_protocol',
-        head.status === 101 ? 'an upgrade nobody asked for' : 'too many informational answers',
-      )
-    } else {
-      attempt.observer.onInformational(head)
-    }
+    if (head.status === 101) this.#onSwitch(attempt)
+    else if (attempt.informationalCount <= informationalMax) attempt.observer.onInformational(head)
+    else this.#fail('upstream_protocol', 'too many informational answers')
     return end
+  }
+
+  /** RFC 9110 §15.2.2: a switch is to what the request asked for, or it is none. */
+  #onSwitch(attempt: ClientAttempt): void {
+    const { upgrade } = attempt.request
+    if (upgrade === undefined) return this.#fail('upstream_protocol', 'an upgrade that nobody asked for')
+    if (upgradeOf(head.headers) !== upgrade) return this.#fail('upstream_protocol', 'an upgrade to something else')
+    attempt.isAnswered = true
+    this.#isTunnel = true
+    this.#isPersistent = false
+    this.#options.owner.onAnswered(head.status)
+    this.#waitForMore()
+    const source = this.#bodyOf('until_close', unknownLength)
+    this.#body = source
+    attempt.observer.onUpgrade(head, { source, carry: (clientBytes) => attempt.carry(clientBytes) })
   }
 
   #takeBody(body: BodyReader, bytes: Buffer, from: number): number {
@@ -203,7 +217,7 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
       return bytes.length
     }
     if (body.isComplete && this.#body === body) this.#onAnswered()
-    else if (!body.isBlocked && this.#attempt !== undefined) this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    else if (!body.isBlocked && this.#attempt !== undefined) this.#waitForMore()
     return end
   }
 
@@ -268,6 +282,12 @@ export class Http1ClientConnection implements ClientConnection, AttemptOwner, Bo
     this.#attempt = undefined
     this.#body = undefined
     this.deadlineMs = noDeadline
+  }
+
+  /** For bytes of a body, or of a tunnel, either way. */
+  #waitForMore(): void {
+    const { bodyIdleMs, tunnelIdleMs } = this.#options.timeouts
+    this.#waitFor(this.#isTunnel ? tunnelIdleMs : bodyIdleMs)
   }
 
   #waitFor(milliseconds: number): void {

@@ -6,7 +6,7 @@ import { ByteWriter } from '../wire/byte-writer.js'
 import type { Connection } from '../wire/connection.js'
 import { httpDate } from '../wire/date.js'
 import type { Downstream, ExchangeObserver, Request, ResponseHead } from '../wire/downstream.js'
-import { Failure } from '../wire/failure.js'
+import type { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { SocketWriter } from '../wire/socket-writer.js'
@@ -32,6 +32,8 @@ export interface ExchangeOwner {
   decideClose(close: 'demanded' | 'if_needed'): boolean
   /** The response is complete, or was cut off. */
   onResponseEnd(): void
+  /** What the client sends from now on, whatever it is, belongs to the exchange. */
+  openTunnel(): BodyReader
   /** The client does not take what is written; the exchange's `onDrain` is called when it does again. */
   onResponseBlocked(): void
   /** The connection cannot be used any more and ends now; by `reset` where its mere end would complete the response. */
@@ -45,9 +47,10 @@ export class ServerExchange implements Downstream, Request, BodySink {
   readonly target: string
   readonly authority: string | undefined
   readonly headers: HeaderBlock
-  readonly body: BodyReader | undefined
+  /** The request's body; behind a switch of protocols, everything that the client sends. */
+  body: BodyReader | undefined
   readonly protocol: 'http/1.0' | 'http/1.1'
-  readonly upgrade = undefined
+  readonly upgrade: string | undefined
   readonly expectsContinue: boolean
   bytesSent = 0
   isAnswered = false
@@ -55,13 +58,14 @@ export class ServerExchange implements Downstream, Request, BodySink {
   readonly #owner: ExchangeOwner
   #isChunked = false
   #isCloseDelimited = false
+  #isTunnel = false
   #source: BodySource | undefined
   #isBlocked = false
 
   constructor(
     owner: ExchangeOwner,
     head: RequestHead,
-    more: { body: BodyReader | undefined; expectsContinue: boolean },
+    more: { body: BodyReader | undefined; expectsContinue: boolean; upgrade: string | undefined },
   ) {
     this.#owner = owner
     this.method = head.method
@@ -71,6 +75,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     this.protocol = head.minorVersion === 0 ? 'http/1.0' : 'http/1.1'
     this.body = more.body
     this.expectsContinue = more.expectsContinue
+    this.upgrade = more.upgrade
   }
 
   get request(): Request {
@@ -115,11 +120,19 @@ export class ServerExchange implements Downstream, Request, BodySink {
     body.flow(this)
   }
 
-  switchProtocols(_head: ResponseHead, source: BodySource): BodySource {
-    const failure = new Failure('internal_error', 'no upgrade was asked for')
-    source.abort(failure)
-    this.reset(failure)
-    return source
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource {
+    const body = this.#owner.openTunnel()
+    this.isAnswered = true
+    this.body = body
+    this.#source = source
+    this.#isTunnel = true
+    this.#startHead(head)
+    out.line('connection', 'upgrade')
+    out.line('upgrade', this.upgrade ?? '')
+    out.crlf()
+    this.#owner.writer.push(out.take())
+    source.flow(this)
+    return body
   }
 
   write(chunk: Buffer): boolean {
@@ -152,7 +165,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     const source = this.#source
     this.#source = undefined
     this.#owner.writer.flush()
-    this.#owner.breakConnection(this.#isCloseDelimited ? 'reset' : 'close')
+    this.#owner.breakConnection(this.#isCloseDelimited || this.#isTunnel ? 'reset' : 'close')
     source?.abort(failure)
     this.observer.onBroken(failure)
   }

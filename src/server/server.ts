@@ -36,7 +36,8 @@ export class Server {
 
   constructor(options: { mainFile: string }) {
     this.#failures = new HandshakeFailures({
-      report: (line) => this.#log.current.info('handshake_failed', 'a TLS handshake failed', { ...line }),
+      report: (line) =>
+        this.#log.current.info('handshake_failed', 'a connection ended before its first request', { ...line }),
       now: () => performance.now(),
     })
     this.#reload = new Reload({
@@ -150,10 +151,11 @@ export class Server {
   }
 
   /** The bound on connections is for all listeners together. */
-  #settingsOf(key: string, { config, limits, timeouts }: ListenerPlan): ListenerSettings {
+  #settingsOf(key: string, { config, limits, timeouts, proxyHeader }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
     const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections - elsewhere }
+    const connectionsMax = limits.connections - elsewhere
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader }
   }
 
   #reportListening(key: string): void {

@@ -1,9 +1,11 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import type { Answer, Config, ListenerConfig, VhostConfig } from '../config/config.js'
+import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { ProxyHeaderRules } from '../listener/preamble.js'
+import { AddressSet } from '../net/cidr.js'
 import { createHostMap, type HostMap } from '../net/host-map.js'
 import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -17,6 +19,7 @@ import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
+  readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
   readonly limits: Config['limits'] & Http2Limits
@@ -103,6 +106,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   const sites = sitesOf(listener, compiled)
   return {
     config: listener,
+    proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -119,9 +123,15 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       access: config.log.access,
       logQuery: config.log.query,
       logHeaders: config.log.requestHeaders,
-      heldBodies: { bytesMax: 16_384, chunkedMs: 1000 },
+      heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
+}
+
+function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
+  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
+  const { from, mode, versions } = proxyProtocol
+  return { from: new AddressSet(from), mode, versions }
 }
 
 function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): HostMap<CompiledSite> {
@@ -129,17 +139,17 @@ function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): H
   return createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
 }
 
-type UpstreamAnswer = Extract<Answer, { kind: 'upstream' }>
-
-function actionOf(vhost: VhostConfig, endpointFor: (answer: UpstreamAnswer) => Endpoint): SiteAction {
+function actionOf(vhost: VhostConfig, endpointFor: (answer: ForwardAnswer) => Endpoint): SiteAction {
   const { answer } = vhost
   if (answer.kind === 'upstream') {
     const endpoint = endpointFor(answer)
     const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
     return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries(), strippedBytes: 0 }
   }
-  if (answer.kind === 'redirect')
-    return { kind: 'redirect', to: formatOrigin(answer.to), replacedBytes: 0, status: answer.status }
+  if (answer.kind === 'redirect') {
+    const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
+    return { kind: 'redirect', to: `${origin}${answer.path}`, replacedBytes: 0, status: answer.status }
+  }
   return { ...answer, body: Buffer.from(answer.body) }
 }
 
@@ -157,20 +167,13 @@ interface EndpointParts {
   readonly previous: Snapshot | undefined
 }
 
-function endpointOf({ origin }: UpstreamAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
-  const { upstreamConnectMs, upstreamResponseMs, upstreamIdleMs, bodyIdleMs } = config.timeouts
+function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
+  const [{ address, label }] = upstream.endpoints
   const { headerBytes, headerCount } = config.limits
   const options = {
-    host: origin.host,
-    port: origin.port,
-    label: formatOrigin(origin),
-    timeouts: {
-      connectMs: upstreamConnectMs,
-      responseMs: upstreamResponseMs,
-      idleMs: upstreamIdleMs,
-      bodyIdleMs,
-      tunnelIdleMs: bodyIdleMs,
-    },
+    address,
+    label,
+    timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
     limits: { headerBytes, headerCount },
   }
   const key = JSON.stringify(options)

@@ -1,77 +1,136 @@
-// Makes connections to the address of an endpoint: the only place that opens a socket to one. Used by endpoints.
-import { connect, type Socket } from 'node:net'
-import { ByteWriter } from '../wire/byte-writer.js'
-import type { Transport } from '../wire/client-connection.js'
+// Finds the addresses of an endpoint and connects to the first that can be reached, within one deadline. Used by endpoints
+// for every new connection. Nothing of a request has been sent when it fails, so any request may be tried elsewhere.
 import { deadlines, nowMs, type Timed } from '../wire/deadlines.js'
-import { Failure } from '../wire/failure.js'
+import { Failure, type FailureCode } from '../wire/failure.js'
+import type { AddressSeeker } from './resolve-addresses.js'
+import { type EstablishedTransport, type Obstacle, PendingTransport, type TransportObserver } from './transport.js'
+import type { DialTarget } from './transport-target.js'
 
 /** Where to, and how long it may take. */
 export interface DialOptions {
-  /** A literal address or a name for the system's resolver. */
-  readonly host: string
-  readonly port: number
+  readonly target: DialTarget
+  /** For everything: the lookup of a name, connections to all its addresses, TLS. */
   readonly connectMs: number
+  /** Sent ahead of everything, before TLS too. */
+  readonly proxyHeader?: Buffer | undefined
 }
 
-/** Hears how a dial ends: exactly one of the two, once, unless it was cancelled. */
+/** Hears how a dial ends: exactly one of the two, once, unless it was cancelled; never before its constructor returns. */
 export interface DialObserver {
-  onConnected(transport: Transport): void
+  onConnected(transport: EstablishedTransport): void
   onFailure(failure: Failure): void
 }
 
-// One buffer to read into and a copy of what came cost less than a buffer of 64 KiB for each read, cut to what came,
-// and its way through a stream.
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
-const received = new ByteWriter()
+/** Obstacles that a failure tells of, the last ones; the rest are counted. */
+const obstaclesToldMax = 4
 
 /** One connection in the making. */
-export class Dial implements Transport, Timed {
-  readonly socket: Socket
-  readonly deadlineMs: number
+export class Dial implements Timed, AddressSeeker, TransportObserver {
+  deadlineMs: number
   readonly #options: DialOptions
   readonly #observer: DialObserver
+  readonly #endMs: number
+  readonly #tried = new Set<string>()
+  readonly #obstacles: MetObstacle[] = []
+  #candidates: string[] = []
+  #attempt: PendingTransport | undefined
+  #sinceMs: number
+  #hasAskedAgain = false
   #isSettled = false
-  #error: Error | undefined
 
   constructor(options: DialOptions, observer: DialObserver) {
     this.#options = options
     this.#observer = observer
-    this.deadlineMs = nowMs() + options.connectMs
-    // Literal addresses are dialled as they are; `autoSelectFamily` would abort slow attempts after 250 ms.
-    this.socket = connect({
-      host: options.host,
-      port: options.port,
-      noDelay: true,
-      autoSelectFamily: false,
-      onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
-    })
-    this.socket.on('connect', () => this.#onConnect())
-    this.socket.on('error', (error: Error) => {
-      this.#error = error
-    })
-    this.socket.on('close', () => this.#fail('upstream_unreachable', this.#error?.message ?? 'closed while connecting'))
+    this.#sinceMs = nowMs()
+    this.#endMs = this.#sinceMs + options.connectMs
+    this.deadlineMs = this.#endMs
     deadlines.watch(this)
-  }
-
-  onBytes: (chunk: Buffer) => void = () => this.socket.destroy()
-
-  onDeadline(): void {
-    this.#fail('upstream_timeout', `not connected within ${this.#options.connectMs} ms`)
+    options.target.addresses.find(this)
   }
 
   /** Nobody wants the connection any more; the observer hears nothing. */
   cancel(): void {
-    if (this.#settle()) this.socket.destroy()
-  }
-
-  #onConnect(): void {
-    if (this.#settle()) this.#observer.onConnected(this)
-  }
-
-  #fail(code: 'upstream_unreachable' | 'upstream_timeout', detail: string): void {
     if (!this.#settle()) return
-    this.socket.destroy()
-    this.#observer.onFailure(new Failure(code, detail, { retry: 'always', cause: this.#error }))
+    this.#options.target.addresses.forget(this)
+    this.#attempt?.cancel()
+  }
+
+  onFound(addresses: readonly string[]): void {
+    if (this.#isSettled) return
+    this.#candidates = addresses.filter((address) => !this.#tried.has(address))
+    this.#tryNext()
+  }
+
+  onNotFound(reason: string): void {
+    if (this.#isSettled) return
+    if (this.#obstacles.length === 0)
+      this.#obstacles.push({ code: 'upstream_unreachable', detail: reason, cause: undefined })
+    this.#fail()
+  }
+
+  onEstablished(transport: EstablishedTransport): void {
+    this.#options.target.addresses.onReached(transport.address)
+    if (this.#settle()) this.#observer.onConnected(transport)
+  }
+
+  onObstacle(obstacle: Obstacle): void {
+    this.#obstacles.push(obstacle)
+    // Another address cannot help where this process is out of descriptors, and is not to blame.
+    if (obstacle.isLocal) return this.#fail()
+    this.#leaveAddress()
+    this.#tryNext()
+  }
+
+  onDeadline(now: number): void {
+    const phase = this.#attempt === undefined ? 'looking up the name' : this.#attempt.phase
+    const waitedMs = Math.round(now - this.#sinceMs)
+    this.#obstacles.push({ code: 'upstream_timeout', detail: `${phase} for ${waitedMs} ms`, cause: undefined })
+    this.#leaveAddress()
+    if (now >= this.#endMs) this.#fail()
+    else this.#tryNext()
+  }
+
+  #tryNext(): void {
+    const address = this.#candidates.shift()
+    if (address === undefined) return this.#askAgain()
+    const { target, proxyHeader } = this.#options
+    const protocol = target.protocol === 'h2' ? 'h2' : 'http1'
+    this.#tried.add(address)
+    this.#shareTime()
+    this.#attempt = new PendingTransport({ address, port: target.port, protocol, tls: target.tls, proxyHeader }, this)
+  }
+
+  /** An address that swallows everything must not use up the time of those behind it. */
+  #shareTime(): void {
+    this.#sinceMs = nowMs()
+    const waiting = this.#candidates.length
+    this.deadlineMs = waiting === 0 ? this.#endMs : this.#sinceMs + (this.#endMs - this.#sinceMs) / (waiting + 1)
+  }
+
+  /** Once: what a name stands for may just have changed. */
+  #askAgain(): void {
+    if (this.#hasAskedAgain) return this.#fail()
+    this.#hasAskedAgain = true
+    this.#shareTime()
+    this.#options.target.addresses.findAgain(this)
+  }
+
+  #leaveAddress(): void {
+    const attempt = this.#attempt
+    this.#attempt = undefined
+    if (attempt === undefined) return
+    attempt.cancel()
+    this.#options.target.addresses.onUnreachable(attempt.address)
+  }
+
+  #fail(): void {
+    if (!this.#settle()) return
+    this.#options.target.addresses.forget(this)
+    this.#attempt?.cancel()
+    const last = this.#obstacles.at(-1)
+    const detail = detailOf(this.#obstacles)
+    const code = last?.code ?? 'upstream_unreachable'
+    this.#observer.onFailure(new Failure(code, detail, { retry: 'always', cause: last?.cause }))
   }
 
   #settle(): boolean {
@@ -80,12 +139,17 @@ export class Dial implements Transport, Timed {
     deadlines.forget(this)
     return true
   }
+}
 
-  /** Takes what stands in the buffer that all connections read into, before the next read overwrites it. */
-  #onRead(bytes: number): boolean {
-    received.reserve(bytes)
-    received.copy(readBuffer, 0, bytes)
-    this.onBytes(received.take())
-    return true
-  }
+/** An obstacle, or that time was up. */
+interface MetObstacle {
+  readonly code: FailureCode
+  readonly detail: string
+  readonly cause: Error | undefined
+}
+
+function detailOf(obstacles: readonly MetObstacle[]): string {
+  const told = obstacles.slice(-obstaclesToldMax).map(({ detail }) => detail)
+  const untold = obstacles.length - told.length
+  return (untold === 0 ? told : [`${untold} more addresses in vain`, ...told]).join('; ')
 }

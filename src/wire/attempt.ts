@@ -1,6 +1,6 @@
 // The upstream's side of one exchange, on any wire: one attempt at one endpoint. Forwarding sends through it and hears
 // from it; it knows neither sites nor clients.
-import type { BodySink, BodySource } from './body.js'
+import type { BodySource } from './body.js'
 import type { ResponseHead } from './downstream.js'
 import type { Failure } from './failure.js'
 import type { HeaderBlock } from './header-block.js'
@@ -28,10 +28,10 @@ export interface OutgoingFields {
 
 /** The two directions of a connection that has switched protocols. */
 export interface Tunnel {
-  /** What the endpoint sends. */
+  /** What the endpoint sends; its end is the end of the tunnel. */
   readonly source: BodySource
-  /** What the endpoint gets. */
-  readonly sink: BodySink
+  /** Lets what the client sends flow to the endpoint. Its end is carried on: a client may have said all and still listen. */
+  carry(source: BodySource): void
 }
 
 /** Hears of one attempt: any number of informational heads, then one response, one tunnel or one failure. */

@@ -6,7 +6,8 @@ import net from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import tls from 'node:tls'
-import type { ListenerSettings, Served } from '../../src/listener/listener.js'
+import type { Served } from '../../src/listener/entry.js'
+import type { ListenerSettings } from '../../src/listener/listener.js'
 import { Listener } from '../../src/listener/listener.js'
 import type { ClientHello } from '../../src/net/client-hello.js'
 import type { Connection } from '../../src/wire/connection.js'
@@ -45,7 +46,14 @@ export interface Rig {
 
 /** Opens a listener on a free port and closes it with the test. */
 export async function openRig(test: TestContext, options: RigOptions = {}): Promise<Rig> {
-  const settings = { tls: true, http2: true, connectionsMax: 2000, handshakeMs: 30_000, ...options.settings }
+  const settings: ListenerSettings = {
+    tls: true,
+    http2: true,
+    connectionsMax: 2000,
+    handshakeMs: 30_000,
+    proxyHeader: undefined,
+    ...options.settings,
+  }
   const events = { served: [] as Connection[], failures: [] as Rig['failures'], drained: [] as string[] }
   const choose = options.choose ?? ((hello) => options.sites?.[hello.serverName ?? '']?.context)
   const serve = (socket: net.Socket, connection: Connection, protocol: string): Served => {

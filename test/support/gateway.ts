@@ -37,7 +37,7 @@ export function forwardTo(port: number, timeouts: Partial<typeof calmTimeouts> =
   return forwardToAll([port], { timeouts })
 }
 
-/** Forwards to the endpoints at `ports`, the first one first; what is said about retries replaces the default. */
+/** Forwards to the first endpoint of those at `ports`, the others are its backups; what is said about retries replaces the default. */
 export function forwardToAll(
   ports: readonly number[],
   more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
@@ -49,13 +49,19 @@ export function forwardToAll(
     budget: new RetryBudget(defaultRetryBounds, performance.now()),
     ...more.retries,
   }
-  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries, strippedBytes: 0 }
+  const shares = new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
+  return {
+    kind: 'forward',
+    upstream: new Upstream({ name: 'test', endpoints, shares }),
+    via: true,
+    retries,
+    strippedBytes: 0,
+  }
 }
 
 function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
   return new Endpoint({
-    host: '127.0.0.1',
-    port,
+    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
     label: `http://127.0.0.1:${port}`,
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
@@ -76,6 +82,8 @@ export function respondWith(body: string): SiteAction {
 export class Gateway {
   readonly entries: RequestEntry[] = []
   readonly connections = new Set<ServedConnection>()
+  /** What the connections came over, in the order in which they came. */
+  readonly sockets = new Set<Socket>()
   readonly #server: Server
   #view: ListenerView
 
@@ -103,7 +111,7 @@ export class Gateway {
     })
     const limits = {
       ...defaultHttp2Limits,
-      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, bodyBytesPerSecondMin: 100 },
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
@@ -112,9 +120,16 @@ export class Gateway {
       const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
       const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
-      socket.on('close', () => this.connections.delete(served))
+      this.sockets.add(socket)
+      socket.on('close', () => {
+        this.connections.delete(served)
+        this.sockets.delete(socket)
+      })
     }
-    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
+    this.#server =
+      options.tls === undefined
+        ? createServer(accept)
+        : createTlsServer({ ...options.tls, ALPNProtocols: [options.protocol ?? 'http/1.1'] }, accept)
   }
 
   async open(): Promise<this> {
@@ -145,6 +160,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',

@@ -40,7 +40,7 @@ export function isServed({ kind }: ExplainedAnswer): boolean {
 }
 
 function siteAnswer(action: SiteAction): SiteAnswer {
-  if (action.kind === 'forward') return { kind: 'forward', upstream: action.endpoint.label }
+  if (action.kind === 'forward') return { kind: 'forward', upstream: action.upstream.name }
   if (action.kind === 'redirect') return { kind: 'redirect', status: action.status, location: action.to }
   return { kind: 'respond', status: action.status, contentType: action.contentType }
 }

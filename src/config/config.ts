@@ -4,11 +4,14 @@
 import type { BindAddress, Origin } from '../net/address.js'
 import type { Place } from './config-error.js'
 import type { MainInput } from './schema.js'
+import type { UpstreamConfig, UpstreamTimeouts } from './upstream-config.js'
 
 /** The whole of it; `vhosts` holds the sound sites alone. */
 export interface Config {
   readonly listeners: readonly ListenerConfig[]
   readonly fallbackCertificate: CertificateFiles | undefined
+  /** By name: those that have one, used or not, and those of sites that name an address themselves. */
+  readonly upstreams: ReadonlyMap<string, UpstreamConfig>
   /** The main file's sites first, then those of the included files in order of path. */
   readonly vhosts: readonly VhostConfig[]
   readonly reload: Readonly<MainInput['reload']>
@@ -24,7 +27,10 @@ export interface ListenerConfig {
   readonly tls: boolean
   /** Never true on a plain listener. */
   readonly http2: boolean
+  /** Never true without HTTP/2. */
+  readonly announceOrigins: boolean
   readonly redirectToHttps: boolean
+  readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place
 }
 
@@ -46,17 +52,102 @@ export interface VhostConfig {
   readonly listeners: readonly string[]
   /** Empty only where no listener of the site is TLS. */
   readonly certificates: readonly CertificateFiles[]
+  /** For paths that no route is for. */
   readonly answer: Answer
+  /** The longest paths first, so that the first that fits is the right one. */
+  readonly routes: readonly RouteConfig[]
+  readonly headers: {
+    readonly request: RequestHeaderPolicyConfig
+    readonly response: HeaderPolicyConfig
+  }
+  /** At most one a status, in order of status. */
+  readonly errorPages: readonly ErrorPageConfig[]
+  readonly limits: {
+    /** Infinity where there is no bound. */
+    readonly requestBodyBytes: number
+  }
   /** Whether `Via` is appended. */
   readonly via: boolean
   readonly log: { readonly access: boolean }
 }
 
-/** How a site answers. */
-export type Answer =
-  | { readonly kind: 'upstream'; readonly origin: Origin }
-  | { readonly kind: 'respond'; readonly status: number; readonly contentType: string; readonly body: string }
-  | { readonly kind: 'redirect'; readonly to: Origin; readonly status: 301 | 302 | 303 | 307 | 308 }
+/** How a site or a route answers. */
+export type Answer = ForwardAnswer | RespondAnswer | RedirectAnswer
+
+/** Passes requests on. */
+export interface ForwardAnswer {
+  readonly kind: 'upstream'
+  /** As it stood when this site was read; `Config.upstreams` has the current one of the same name. */
+  readonly upstream: UpstreamConfig
+  /** The site's own, the rest as the upstream says. */
+  readonly timeouts: UpstreamTimeouts
+}
+
+/** Answers with a fixed body. */
+export interface RespondAnswer {
+  readonly kind: 'respond'
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Sends the client to `origin` + `path` + the rest of the request's path, with its query. */
+export interface RedirectAnswer {
+  readonly kind: 'redirect'
+  /** Undefined stays on the host of the request; never so for a whole site. */
+  readonly origin: Origin | undefined
+  /** Begins with a slash and does not end with one; or empty. */
+  readonly path: string
+  readonly status: 301 | 302 | 303 | 307 | 308
+}
+
+/** Another answer for some paths of a site. */
+export interface RouteConfig {
+  /** Begins with a slash and does not end with one, but for `/` itself; it is for itself and what follows a slash after it. */
+  readonly path: string
+  readonly answer: Answer
+  /** Whether the service gets the path without the prefix; true only where the answer is an upstream. */
+  readonly stripPrefix: boolean
+  readonly place: Place
+}
+
+/** What becomes of header lines on their way through; never a name that has to do with framing or the connection. */
+export interface HeaderPolicyConfig {
+  /** Names as written, no two the same but for case; each replaces all lines of its name. */
+  readonly set: readonly HeaderLineConfig[]
+  /** In lower case; none of them is set. */
+  readonly remove: readonly string[]
+}
+
+/** The same for requests. */
+export interface RequestHeaderPolicyConfig extends HeaderPolicyConfig {
+  /** What the service gets as Host or `:authority`, as written; undefined passes on that of the client. Not in `set`. */
+  readonly host: string | undefined
+}
+
+/** One header line. */
+export interface HeaderLineConfig {
+  readonly name: string
+  readonly value: string
+}
+
+/** The body of an answer that Hostward makes itself. */
+export interface ErrorPageConfig {
+  /** 400 to 599. */
+  readonly status: number
+  readonly contentType: string
+  /** The same object for all pages of one load that are the same file. */
+  readonly page: TextFile
+}
+
+/** A file as it was read by a load, which follows its changes. */
+export interface TextFile {
+  /** Absolute. */
+  readonly path: string
+  readonly text: string
+  /** Of the text: what differs differs here. */
+  readonly hash: string
+}
 
 /** The log; `file` is absolute, null is stdout. */
 export interface LogConfig {

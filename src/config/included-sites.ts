@@ -1,14 +1,19 @@
-// The sites of one included file. A file that cannot be used as a whole is one broken site with all its names, so that
-// nobody else can take them in the meantime. Used by load.ts.
+// The sites of one included file, and the upstreams that are theirs alone. A file that cannot be used as a whole is one
+// broken site with all its names, so that nobody else can take them in the meantime. Used by load.ts.
 
-import { type ListenerSketch, servingListeners } from './check.js'
-import type { ConfigError } from './config-error.js'
+import { servingListeners } from './check.js'
+import { checkUpstreams, upstreamNames } from './check-upstreams.js'
+import type { ConfigError, Place } from './config-error.js'
 import { type Files, readText } from './files.js'
-import { locate, type Mistake } from './mistake.js'
+import { isWithin, locate, type Mistake, type Path, rebase } from './mistake.js'
 import type { Parse, ParseResult, Source } from './parse.js'
 import { printable, shown } from './printable.js'
-import { type ReadSite, readClaims, readSite } from './site.js'
-import { isMap, listAt } from './value.js'
+import { upstreamsSchema } from './schema-upstream.js'
+import { type ReadSite, readClaims, readSite, type SiteContext } from './site.js'
+import { toUpstreams, type UpstreamDefaults } from './upstream.js'
+import type { UpstreamConfig } from './upstream-config.js'
+import { validate } from './validate.js'
+import { isMap, listAt, type ValueMap } from './value.js'
 
 /** An included file, and what it is read with. */
 export interface IncludedFile {
@@ -18,21 +23,49 @@ export interface IncludedFile {
   readonly main: Source
   readonly files: Files
   readonly parse: Parse
-  readonly listeners: readonly ListenerSketch[]
+  readonly context: SiteContext
+  /** The names of upstreams that files before it have taken; its own are added. */
+  readonly taken: Map<string, Place>
 }
 
-/** Reads an included file: one site, or a list of them under `vhosts`. */
-export function readIncluded(included: IncludedFile): readonly ReadSite[] {
-  const { path: file, listeners } = included
+/** What an included file has. */
+export interface ReadFile {
+  readonly sites: readonly ReadSite[]
+  /** None where a mistake is in one of them. */
+  readonly upstreams: (main: UpstreamDefaults) => readonly UpstreamConfig[]
+}
+
+/** Reads an included file: one site, or a list of them under `vhosts`; beside either `upstreams` of their own. */
+export function readIncluded(included: IncludedFile): ReadFile {
+  const { path: file, context } = included
   const parsed = readAndParse(included)
-  if ('errors' in parsed) return [brokenFile({ file, listeners, errors: parsed.errors })]
+  if ('errors' in parsed) return brokenFile({ file, context, errors: parsed.errors })
   const { source } = parsed
-  if (isMap(source.value) && !('vhosts' in source.value)) return [readSite({ source, path: [], index: 0 }, listeners)]
-  const errors = checkFile(source).map((mistake) => locate(mistake, source))
-  if (errors.length > 0) return [brokenFile({ file, listeners, errors, source })]
-  return listAt(source.value, 'vhosts').map((_, index) =>
-    readSite({ source, path: ['vhosts', index], index }, listeners),
-  )
+  const { output = {}, mistakes } = readUpstreams(source, included)
+  const errors = [...checkFile(source), ...mistakes].map((mistake) => locate(mistake, source))
+  if (errors.length > 0) return brokenFile({ file, context, errors, source })
+  const own = withNames(context, upstreamNames(source.value))
+  const sites = sitePaths(source.value).map((path, index) => readSite({ source: siteSource(source), path, index }, own))
+  return { sites, upstreams: (main) => toUpstreams(output, { source, texts: context.texts }, main) }
+}
+
+function isOneSite(value: unknown): value is ValueMap {
+  return isMap(value) && !('vhosts' in value)
+}
+
+function sitePaths(value: unknown): readonly Path[] {
+  return isOneSite(value) ? [[]] : listAt(value, 'vhosts').map((_, index) => ['vhosts', index])
+}
+
+// Of a file that is one site, the upstreams are no part of the site.
+function siteSource(source: Source): Source {
+  if (!isOneSite(source.value) || !('upstreams' in source.value)) return source
+  const { upstreams: _, ...site } = source.value
+  return { ...source, value: site }
+}
+
+function withNames(context: SiteContext, names: readonly string[]): SiteContext {
+  return names.length === 0 ? context : { ...context, upstreams: new Set([...context.upstreams, ...names]) }
 }
 
 function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseResult {
@@ -44,30 +77,61 @@ function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseR
 
 interface BrokenFile {
   readonly file: string
-  readonly listeners: readonly ListenerSketch[]
+  readonly context: SiteContext
   readonly errors: readonly ConfigError[]
   readonly source?: Source
 }
 
-function brokenFile({ file, listeners, errors, source }: BrokenFile): ReadSite {
-  const sites = source === undefined ? [] : listAt(source.value, 'vhosts')
-  const claims = sites.flatMap((_, index) =>
-    source === undefined ? [] : readClaims({ source, path: ['vhosts', index] }),
-  )
-  return { file, index: undefined, claims, listeners: servingListeners(undefined, listeners), errors, build: undefined }
+function brokenFile({ file, context, errors, source }: BrokenFile): ReadFile {
+  const paths = source === undefined ? [] : sitePaths(source.value)
+  const claims = paths.flatMap((path) => (source === undefined ? [] : readClaims({ source, path })))
+  const listeners = servingListeners(undefined, context.listeners)
+  return { sites: [{ file, index: undefined, claims, listeners, errors, build: undefined }], upstreams: () => [] }
 }
 
-const fileHint = 'an included file has one site, or a list under vhosts and nothing else'
+function readUpstreams(source: Source, { context, taken }: IncludedFile) {
+  const { file, value } = source
+  if (!isMap(value) || !('upstreams' in value)) return { output: {}, mistakes: [] }
+  const { output, mistakes } = validate(upstreamsSchema, value['upstreams'], 'upstreams')
+  const found = [
+    ...rebase(['upstreams'], mistakes),
+    ...checkUpstreams(value, { file, texts: context.texts }),
+    ...checkTaken(source, taken),
+  ]
+  return { output, mistakes: found.filter(({ path }) => !source.mistakes.some((cause) => isWithin(path, cause.path))) }
+}
+
+// The log and the metrics know upstreams by their names alone.
+function checkTaken(source: Source, taken: Map<string, Place>): readonly Mistake[] {
+  return upstreamNames(source.value).flatMap((name): readonly Mistake[] => {
+    const path = ['upstreams', name]
+    const owner = taken.get(name)
+    if (owner === undefined) {
+      taken.set(name, source.place(path, 'key'))
+      return []
+    }
+    const message = `upstream ${shown(name)} is taken by ${owner.file}:${owner.line}:${owner.column}`
+    return [{ path, aim: 'key', message, hint: 'rename one of the two' }]
+  })
+}
+
+const fileHint = 'an included file has one site or a list under vhosts, and no more than upstreams beside'
 
 function checkFile({ value, mistakes }: Source): readonly Mistake[] {
   if (!isMap(value)) return [{ path: [], aim: 'value', message: 'an included file must be a map', hint: fileHint }]
-  const outside = mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
-  const strangers = Object.keys(value).filter((key) => key !== 'vhosts')
+  const outside = mistakes.filter(({ path }) => path[0] === 'upstreams' || isOutside(path, value))
+  if (isOneSite(value)) return outside
+  const strangers = Object.keys(value).filter((key) => key !== 'vhosts' && key !== 'upstreams')
   const unknown = strangers.map((key): Mistake => {
     return { path: [key], aim: 'key', message: `unknown key ${shown(key)} beside vhosts`, hint: fileHint }
   })
   const isList = Array.isArray(value['vhosts']) || outside.length > 0
   return [...outside, ...unknown, ...(isList ? [] : [noList])]
+}
+
+/** Whether a path leads to none of the file's sites. */
+function isOutside(path: Path, value: ValueMap): boolean {
+  return !isOneSite(value) && (path[0] !== 'vhosts' || path.length < 2)
 }
 
 const noList: Mistake = { path: ['vhosts'], aim: 'value', message: 'vhosts must be a list' }

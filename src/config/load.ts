@@ -2,17 +2,28 @@
 // site takes that site alone; the caller decides what serves in its place. Certificates and keys are only named here.
 
 import { dirname, resolve } from 'node:path'
-import { checkIncludes, checkListeners, type ListenerSketch, sketchListeners } from './check.js'
+import { checkIncludes, checkListeners, sketchListeners } from './check.js'
+import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { Config, VhostConfig } from './config.js'
-import type { ConfigError } from './config-error.js'
+import type { ConfigError, Place } from './config-error.js'
 import { type Files, readText } from './files.js'
 import { hostConflicts } from './host-conflicts.js'
 import { findIncluded } from './include.js'
-import { readIncluded } from './included-sites.js'
+import { type ReadFile, readIncluded } from './included-sites.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
 import { type Parse, parseYaml, type Source } from './parse.js'
 import { type MainInput, mainSchema } from './schema.js'
-import { type BrokenSite, type ReadSite, readSite, toCertificateFiles } from './site.js'
+import {
+  type BrokenSite,
+  type ReadSite,
+  readSite,
+  type SiteContext,
+  type SiteDefaults,
+  toCertificateFiles,
+} from './site.js'
+import { Texts } from './texts.js'
+import { toUpstreams } from './upstream.js'
+import { UpstreamDirectory } from './upstream-directory.js'
 import { validate } from './validate.js'
 import { isMap, listAt } from './value.js'
 
@@ -37,20 +48,24 @@ export function loadConfig(mainFile: string, files: Files, parse: Parse = parseY
   if ('errors' in read)
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
-  const listeners = sketchListeners(source.value)
+  const texts = new Texts(files)
+  const context = { listeners: sketchListeners(source.value), upstreams: new Set(upstreamNames(source.value)), texts }
   const included = findIncluded(source.value, file, files)
-  const main = validateMain(source, included.mistakes)
-  const sites = withConflicts([
-    ...readMainSites(source, listeners),
-    ...included.files.flatMap((each) => readIncluded({ ...each, main: source, files, parse, listeners })),
-  ])
+  const main = validateMain(source, [...included.mistakes, ...checkUpstreams(source.value, { file, texts })])
+  const taken = takenNames(source)
+  const parts = included.files.map((each) => readIncluded({ ...each, main: source, files, parse, context, taken }))
+  const sites = withConflicts([...readMainSites(source, context), ...parts.flatMap((part) => part.sites)])
   return {
-    config: main.output && toConfig(main.output, source, sites),
+    config: main.output && toConfig(main.output, { source, texts, sites, parts }),
     errors: main.errors,
     brokenSites: sites.filter(({ errors }) => errors.length > 0).map(toBrokenSite),
-    files: [file, ...included.files.map(({ path }) => path)],
+    files: [file, ...included.files.map(({ path }) => path), ...texts.paths],
     directories: included.directories,
   }
+}
+
+function takenNames(source: Source): Map<string, Place> {
+  return new Map(upstreamNames(source.value).map((name) => [name, source.place(['upstreams', name], 'key')]))
 }
 
 function unreadable(file: string, reason: string): ConfigError {
@@ -64,21 +79,19 @@ interface ValidMain {
 }
 
 // Without its sites: each is judged alone, or one mistake would take all.
-function validateMain(source: Source, includeMistakes: readonly Mistake[]): ValidMain {
+function validateMain(source: Source, otherMistakes: readonly Mistake[]): ValidMain {
   const { value } = source
   const hasSites = isMap(value) && Array.isArray(value['vhosts'])
   const { output, mistakes } = validate(mainSchema, hasSites ? { ...value, vhosts: [] } : value, 'a configuration')
   const unreadable = source.mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
-  const found = [...mistakes, ...checkListeners(value), ...checkIncludes(value), ...includeMistakes]
+  const found = [...mistakes, ...checkListeners(value), ...checkIncludes(value), ...otherMistakes]
   const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
   const errors = [...unreadable, ...others].map((mistake) => locate(mistake, source)).sort(byPlace)
   return { output: errors.length === 0 ? output : undefined, errors }
 }
 
-function readMainSites(source: Source, listeners: readonly ListenerSketch[]): readonly ReadSite[] {
-  return listAt(source.value, 'vhosts').map((_, index) =>
-    readSite({ source, path: ['vhosts', index], index }, listeners),
-  )
+function readMainSites(source: Source, context: SiteContext): readonly ReadSite[] {
+  return listAt(source.value, 'vhosts').map((_, index) => readSite({ source, path: ['vhosts', index], index }, context))
 }
 
 function withConflicts(sites: readonly ReadSite[]): readonly ReadSite[] {
@@ -90,16 +103,31 @@ function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
   return { file, index, hosts: [...new Set(claims.map(({ host }) => host))], errors }
 }
 
-function toConfig(main: MainInput, source: Source, sites: readonly ReadSite[]): Config {
+interface Parts {
+  readonly source: Source
+  readonly texts: Texts
+  readonly sites: readonly ReadSite[]
+  /** The included files. */
+  readonly parts: readonly ReadFile[]
+}
+
+function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Config {
   const { fallbackCertificate: fallback, log } = main
+  const named = [
+    ...toUpstreams(main.upstreams, { source, texts }, main),
+    ...parts.flatMap(({ upstreams }) => upstreams(main)),
+  ]
+  const upstreams = new UpstreamDirectory(named, main)
   return {
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
       http2: listener.tls && listener.http2,
+      proxyProtocol: listener.proxyProtocol,
       place: source.place(['listeners', index], 'value'),
     })),
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
-    vhosts: sites.flatMap((site) => soundVhosts(site, main)),
+    vhosts: sites.flatMap((site) => soundVhosts(site, { ...main, upstreams })),
+    upstreams: upstreams.all,
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,
@@ -111,7 +139,7 @@ function toConfig(main: MainInput, source: Source, sites: readonly ReadSite[]): 
   }
 }
 
-function soundVhosts({ errors, build }: ReadSite, main: MainInput): readonly VhostConfig[] {
+function soundVhosts({ errors, build }: ReadSite, main: SiteDefaults): readonly VhostConfig[] {
   return errors.length === 0 && build !== undefined ? [build(main)] : []
 }
 

@@ -17,6 +17,8 @@ export interface SchemaNode {
   readonly anyOf?: readonly SchemaNode[]
   readonly items?: SchemaNode
   readonly properties?: Readonly<Record<string, SchemaNode>>
+  /** What the values of a map with names of the person's own are; false where there are only `properties`. */
+  readonly additionalProperties?: SchemaNode | false
   readonly required?: readonly string[]
 }
 
@@ -45,6 +47,12 @@ export function keysOf(node: SchemaNode): readonly string[] {
   return Object.keys(withKeys?.properties ?? {})
 }
 
+/** What the values of a map with names of the person's own are; undefined for all else. */
+export function namedNode(node: SchemaNode): SchemaNode | undefined {
+  const named = branches(node).find(({ additionalProperties }) => typeof additionalProperties === 'object')
+  return named?.additionalProperties || undefined
+}
+
 /** What a node takes, as the end of "must be …". */
 export function expectation(node: SchemaNode): string {
   if (node.anyOf !== undefined) return node.anyOf.map(expectation).join(', or ')
@@ -57,12 +65,17 @@ export function expectation(node: SchemaNode): string {
     case 'array':
       return node.items?.type === 'object' ? 'a list of maps' : 'a list'
     case 'object':
-      return `a map of ${keysOf(node).join(', ')}`
+      return namedNode(node) === undefined ? `a map of ${keysOf(node).join(', ')}` : 'a map'
     case 'null':
       return 'null'
     default:
       return 'text'
   }
+}
+
+/** The words that a node takes, none for all else. */
+export function wordsOf(node: SchemaNode): readonly unknown[] {
+  return branches(node).flatMap((branch) => branch.enum ?? [])
 }
 
 /** What a node says of values of a JSON type; undefined where it takes none. */
@@ -75,13 +88,14 @@ export function takes(node: SchemaNode, type: string): boolean {
   return branchOf(node, type) !== undefined
 }
 
-function branches(node: SchemaNode): readonly SchemaNode[] {
+/** The forms that a node may have, itself where there is one. */
+export function branches(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf ?? [node]
 }
 
 function childOf(node: SchemaNode, segment: string | number): SchemaNode {
   for (const branch of branches(node)) {
-    const child = typeof segment === 'number' ? branch.items : own(branch.properties, segment)
+    const child = typeof segment === 'number' ? branch.items : (own(branch.properties, segment) ?? namedNode(branch))
     if (child !== undefined) return child
   }
   return {}

@@ -1,15 +1,21 @@
 // One site of any file: what is wrong with it, and what becomes of it when nothing is. Used by load.ts.
 
-import assert from 'node:assert/strict'
 import { dirname, resolve } from 'node:path'
 import { normalizeSitePattern } from '../net/hostname.js'
-import { checkSite, type ListenerSketch, servingListeners } from './check.js'
-import type { Answer, CertificateFiles, VhostConfig } from './config.js'
+import { toAnswer, toRoutes } from './answer.js'
+import { servingListeners } from './check.js'
+import { checkSite, type SiteSurrounding } from './check-site.js'
+import type { CertificateFiles, VhostConfig } from './config.js'
 import type { ConfigError } from './config-error.js'
+import { readErrorPages } from './error-pages.js'
+import { toHeaders } from './header-policy.js'
 import type { Claimant, HostClaim } from './host-conflicts.js'
 import { isWithin, locate, type Path, rebase } from './mistake.js'
 import type { Source } from './parse.js'
-import { type MainInput, type VhostInput, vhostSchema } from './schema.js'
+import type { MainInput } from './schema.js'
+import { type VhostInput, vhostSchema } from './schema-vhost.js'
+import type { Texts } from './texts.js'
+import type { UpstreamDirectory } from './upstream-directory.js'
 import { validate } from './validate.js'
 import { listAt, valueAt } from './value.js'
 
@@ -39,18 +45,24 @@ export interface ReadSite extends Claimant {
 }
 
 /** What a site inherits from the main file. */
-export type SiteDefaults = Pick<MainInput, 'via' | 'log'>
+export type SiteDefaults = Pick<MainInput, 'via' | 'log' | 'timeouts' | 'limits'> & {
+  readonly upstreams: UpstreamDirectory
+}
+
+/** What a site may refer to. */
+export type SiteContext = Omit<SiteSurrounding, 'file'>
 
 /** Reads the site at a position. */
-export function readSite(position: SitePosition, listeners: readonly ListenerSketch[]): ReadSite {
+export function readSite(position: SitePosition, around: SiteContext): ReadSite {
   const { source, path, index } = position
+  const { listeners, texts } = around
   const value = valueAt(source.value, path)
   const unreadable = source.mistakes.filter((mistake) => isWithin(mistake.path, path))
   const { output, mistakes } = validate(vhostSchema, value, 'a site')
-  const found = rebase(path, [...mistakes, ...checkSite(value, listeners)])
+  const found = rebase(path, [...mistakes, ...checkSite(value, { ...around, file: source.file })])
   const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
   const serving = servingListeners(value, listeners)
-  const build = output && ((main: SiteDefaults) => toVhost(output, { ...position, listeners: serving, main }))
+  const build = output && ((main: SiteDefaults) => toVhost(output, { ...position, listeners: serving, texts, main }))
   return {
     file: source.file,
     index,
@@ -72,17 +84,24 @@ export function readClaims({ source, path }: Pick<SitePosition, 'source' | 'path
 
 interface Surroundings extends SitePosition {
   readonly listeners: readonly string[]
+  readonly texts: Texts
   readonly main: SiteDefaults
 }
 
-function toVhost(input: VhostInput, { source, path, listeners, main }: Surroundings): VhostConfig {
+function toVhost(input: VhostInput, { source, path, listeners, texts, main }: Surroundings): VhostConfig {
+  const answering = { source, main, timeouts: input.timeouts }
+  const { requestBodyBytes = main.limits.requestBodyBytes } = input.limits
   return {
     id: input.hosts[0] ?? '',
     place: source.place(path, 'value'),
     hosts: input.hosts,
     listeners,
     certificates: certificatesOf(input, source, path),
-    answer: answerOf(input),
+    answer: toAnswer(input, { ...answering, path }),
+    routes: toRoutes(input.routes, { ...answering, path: [...path, 'routes'] }),
+    headers: toHeaders(input.headers),
+    errorPages: readErrorPages(input.errors, { file: source.file, texts }),
+    limits: { requestBodyBytes: requestBodyBytes ?? Number.POSITIVE_INFINITY },
     via: input.via ?? main.via,
     log: { access: input.log.access ?? main.log.access },
   }
@@ -103,12 +122,4 @@ export function toCertificateFiles(
   const directory = dirname(source.file)
   const place = source.place(path, 'value')
   return { cert: resolve(directory, pair.cert), key: resolve(directory, pair.key), place }
-}
-
-function answerOf({ upstream, respond, redirect }: VhostInput): Answer {
-  if (upstream !== undefined) return { kind: 'upstream', origin: upstream }
-  if (redirect !== undefined) return { kind: 'redirect', ...redirect }
-  // Built only where no mistake was found, so one of the three is there.
-  assert(respond !== undefined, 'a sound site answers')
-  return { kind: 'respond', ...respond }
 }

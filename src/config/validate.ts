@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.js'
 import type { Mistake, Path } from './mistake.js'
 import { shown } from './printable.js'
-import { branchOf, expectation, keysOf, nodeAt, type SchemaNode, takes, toSchemaNode } from './schema-node.js'
+import { branchOf, expectation, keysOf, nodeAt, type SchemaNode, takes, toSchemaNode, wordsOf } from './schema-node.js'
 import { isMap, valueAt } from './value.js'
 
 /** What the schema makes of a value; undefined with mistakes. */
@@ -40,6 +40,7 @@ function explain(issue: Issue, context: Context): readonly Mistake[] {
   const value = valueAt(context.value, path)
   const subject = labelOf(path, context.label)
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, path, node))
+  if (issue.code === 'invalid_key') return [unfitKey(issue, path)]
   if (value === undefined) return [missingKey(path, node)]
   if (issue.code === 'invalid_union') return explainUnion(issue, context) ?? [unfit(subject, value, node, path)]
   if (issue.code === 'custom' || issue.code === 'invalid_format') return [unreadable(issue, subject, value, path)]
@@ -50,18 +51,25 @@ function explain(issue: Issue, context: Context): readonly Mistake[] {
 
 // Of a pair or a list of pairs, the mistakes of the one that was meant: the branch that took the value's type.
 function explainUnion(issue: z.core.$ZodIssueInvalidUnion, context: Context): readonly Mistake[] | undefined {
-  const meant = issue.errors.find((branch) => !branch.some(isTypeOfWhole))
+  const value = valueAt(context.value, issue.path.map(String))
+  const meant = issue.errors.find((branch) => !branch.some((inner) => isTypeOfWhole(inner, value)))
   return meant?.flatMap((inner) => explain({ ...inner, path: [...issue.path, ...inner.path] }, context))
 }
 
-function isTypeOfWhole(issue: Issue): boolean {
-  return issue.code === 'invalid_type' && issue.path.length === 0
+function isTypeOfWhole({ code, path }: Issue, value: unknown): boolean {
+  if (path.length > 0) return false
+  return code === 'invalid_type' || (code === 'invalid_value' && typeof value === 'object')
 }
 
 function unknownKey(key: string, parent: Path, node: SchemaNode): Mistake {
   const keys = keysOf(node)
   const hint = didYouMean(key, keys) ?? `the keys here are ${keys.join(', ')}`
   return { path: [...parent, key], aim: 'key', message: `unknown key ${shown(key)}`, hint }
+}
+
+function unfitKey(issue: z.core.$ZodIssueInvalidKey, path: Path): Mistake {
+  const why = issue.issues[0]?.message ?? 'is not a key'
+  return { path, aim: 'key', message: `the key ${shown(path.at(-1))} ${why}` }
 }
 
 function missingKey(path: Path, node: SchemaNode): Mistake {
@@ -90,12 +98,19 @@ function unfit(subject: string, value: unknown, node: SchemaNode, path: Path): M
 
 function unfitHint(value: unknown, node: SchemaNode, path: Path): string | undefined {
   if (value === null) return 'give it a value, or remove the key'
-  if (node.enum !== undefined) return typeof value === 'string' ? didYouMean(value, node.enum.map(String)) : undefined
+  const words = wordsOf(node)
+  if (words.length > 0) return wordHint(value, words)
   if (takes(node, 'string')) return textHint(value, path.at(-1) === 'bind' ? ':' : '')
   if (typeof value !== 'string') return undefined
   if (takes(node, 'boolean')) return booleanHint(value)
   if (takes(node, 'integer')) return numberHint(value, String(path.at(-1)))
   return takes(node, 'array') && node.items?.type === 'string' ? `write a list: [${shown(value)}]` : undefined
+}
+
+function wordHint(value: unknown, words: readonly unknown[]): string | undefined {
+  if (typeof value !== 'string') return undefined
+  if (words.includes(Number(value))) return `write ${Number(value)}, without quotes`
+  return didYouMean(value, words.map(String))
 }
 
 // Clipped like every value in a message: quoting a whole map back would help nobody.

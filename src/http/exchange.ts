@@ -31,6 +31,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   upstreamMs: number | null = null
   durationMs: number | null = null
   headers: Readonly<Record<string, string>> | undefined
+  failedAttempts: string[] | undefined
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog
@@ -97,6 +98,12 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   /** Whether the final head has been sent. */
   get isAnswered(): boolean {
     return this.status !== null
+  }
+
+  /** The attempt at the endpoint that `upstream` names came to nothing, and there will be another one. */
+  addFailedAttempt(reason: string): void {
+    this.failedAttempts ??= []
+    this.failedAttempts.push(`${this.upstream} ${reason}`)
   }
 
   /** Sends an answer of our own. */

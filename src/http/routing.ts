@@ -1,13 +1,15 @@
 // What a request's host leads to. A listener's view is taken once for each request, so that an open connection
 // follows a reload; no match is `undefined`, and there is no default site that anybody could open by mistake.
-import type { Endpoint } from '../upstream/endpoint.js'
+import type { Upstream } from '../upstream/upstream.js'
+import type { RetryPolicy } from './retry.js'
 
-/** Passes requests on to an endpoint. */
+/** Passes requests on to an upstream. */
 export interface ForwardAction {
   readonly kind: 'forward'
-  readonly endpoint: Endpoint
+  readonly upstream: Upstream
   /** Whether a Via line is added; a backend nginx stops compressing when it sees one. */
   readonly via: boolean
+  readonly retries: RetryPolicy
 }
 
 /** Answers with fixed bytes. */

@@ -92,9 +92,11 @@ export class BodyReader implements BodySource, ChunkTarget {
     this.#feeder.pauseReading()
   }
 
-  /** The connection has ended: that completes a body without length and breaks every other. */
-  onConnectionEnd(): void {
-    if (this.lengthBytes === unknownLength && this.#decoder === undefined) this.#finish()
+  /** The connection has ended: that completes a body without length and breaks every other. Returns whether it did. */
+  onConnectionEnd(): boolean {
+    const endsWithConnection = this.lengthBytes === unknownLength && this.#decoder === undefined
+    if (endsWithConnection) this.#finish()
+    return endsWithConnection
   }
 
   /** The rest will never come. */

@@ -2,8 +2,7 @@
 // Made by the client connection; sink of the request's body.
 
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import type { BodySink } from '../wire/body.js'
-import { unknownLength } from '../wire/body.js'
+import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
 import { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import type { SocketWriter } from '../wire/socket-writer.js'
@@ -20,6 +19,8 @@ export interface AttemptOwner {
   onRequestMoved(): void
   /** The endpoint does not take what is written. */
   onRequestBlocked(): void
+  /** Behind a switch of protocols: the client has said all that it will. */
+  onTunnelSaid(): void
   /** The client's side broke, or gave up, before the exchange was complete. */
   onAttemptCancelled(failure: Failure | undefined): void
 }
@@ -36,6 +37,9 @@ export class ClientAttempt implements Attempt, BodySink {
   informationalCount = 0
   readonly #owner: AttemptOwner
   readonly #isChunked: boolean
+  /** What flows to the endpoint: the request's body, or what the client sends through a tunnel. */
+  #source: BodySource | undefined
+  #isTunnel = false
   #isEnded = false
   #isBlocked = false
 
@@ -43,6 +47,7 @@ export class ClientAttempt implements Attempt, BodySink {
     this.#owner = owner
     this.request = request
     this.observer = observer
+    this.#source = request.body
     this.#isChunked = request.body?.lengthBytes === unknownLength
   }
 
@@ -56,6 +61,14 @@ export class ClientAttempt implements Attempt, BodySink {
     }
     this.#owner.writer.push(head)
     body.flow(this)
+  }
+
+  /** The endpoint has switched protocols: what the client sends flows on, unframed. */
+  carry(source: BodySource): void {
+    this.#source = source
+    this.#isTunnel = true
+    this.#isEnded = false
+    source.flow(this)
   }
 
   write(chunk: Buffer): boolean {
@@ -74,6 +87,7 @@ export class ClientAttempt implements Attempt, BodySink {
     if (this.#isChunked) this.#owner.writer.finish(lastChunkOf(trailers))
     else this.#owner.writer.flush()
     this.#markSent()
+    if (this.#isTunnel) this.#owner.onTunnelSaid()
   }
 
   // Half a request must never look like a whole one to the endpoint: its connection ends.
@@ -84,7 +98,7 @@ export class ClientAttempt implements Attempt, BodySink {
   }
 
   cancel(): void {
-    if (!this.#isEnded || !this.isSent) this.request.body?.abort(cancelled)
+    if (!this.#isEnded || !this.isSent) this.#source?.abort(cancelled)
     this.#isEnded = true
     this.#owner.onAttemptCancelled(undefined)
   }
@@ -93,14 +107,14 @@ export class ClientAttempt implements Attempt, BodySink {
   onDrain(): void {
     if (!this.#isBlocked) return
     this.#isBlocked = false
-    this.request.body?.resume()
+    this.#source?.resume()
   }
 
   /** The exchange is over: what is left of the request's body is wanted no more. */
   close(failure: Failure): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    if (!this.isSent) this.request.body?.abort(failure)
+    if (!this.isSent || this.#isTunnel) this.#source?.abort(failure)
   }
 
   #markSent(): void {

@@ -1,52 +1,35 @@
 // The client side of one HTTP/1 connection to an endpoint: sends one request at a time and reads its answer (RFC 9112).
 // Owned by an endpoint's pool; after anything doubtful it is destroyed, never used again.
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import { ByteWriter } from '../wire/byte-writer.js'
+import { unknownLength } from '../wire/body.js'
+import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import { Failure, type FailureCode, type RetryRule } from '../wire/failure.js'
+import { Failure, type FailureCode, type RetryRule, type Suspect } from '../wire/failure.js'
 import { SocketWriter } from '../wire/socket-writer.js'
-import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { type AttemptOwner, ClientAttempt } from './client-attempt.js'
 import type { FieldLimits } from './field-lines.js'
 import { HeadIntake } from './head-intake.js'
 import { ParsedResponseHead } from './response-head.js'
-import { idleHintMs, isPersistent, type ResponseFraming, responseFraming } from './response-rules.js'
+import { idleHintMs, isPersistent, responseFraming } from './response-rules.js'
+import { upgradeOf } from './upgrade.js'
 
 /** Informational heads that one answer may have before it counts as an attack. */
 const informationalMax = 32
 
 const head = new ParsedResponseHead()
 
-// One buffer to read into and a copy of what came cost less than a buffer of 64 KiB for each read, cut to what came,
-// and its way through a stream.
-const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
-const received = new ByteWriter()
-
-/** Waits on an endpoint, in milliseconds. */
-export interface ClientTimeouts {
-  readonly connectMs: number
-  /** From the last byte of the request to the first of the answer. */
-  readonly responseMs: number
-  readonly bodyIdleMs: number
-  /** Unused in the pool; an endpoint's shorter Keep-Alive hint wins. */
-  readonly idleMs: number
-}
-
 /** What a client connection is made of. */
 export interface ClientConnectionOptions {
-  /** A literal address or a name for the system's resolver. */
-  readonly host: string
-  readonly port: number
+  readonly transport: Transport
   readonly timeouts: ClientTimeouts
   readonly limits: FieldLimits
-  /** The exchange is over and the connection may take another; it waits `idleMs` at most. */
-  readonly onIdle: (connection: Http1ClientConnection) => void
-  readonly onClosed: (connection: Http1ClientConnection) => void
+  readonly owner: ClientConnectionOwner
 }
 
 /** One HTTP/1 connection to an endpoint. */
-export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
+export class Http1ClientConnection implements ClientConnection, AttemptOwner, BodyFeeder, Timed {
   deadlineMs: number
   readonly writer: SocketWriter
   readonly #options: ClientConnectionOptions
@@ -54,27 +37,21 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   readonly #intake = new HeadIntake(head)
   #attempt: ClientAttempt | undefined
   #body: BodyReader | undefined
-  #isConnected = false
-  #isReused = false
+  #requests = 0
+  #isDraining = false
   #isPersistent = false
   #hasAnswerBegun = false
+  #isTunnel = false
   #hintMs = Number.POSITIVE_INFINITY
   #isClosed = false
   #error: Error | undefined
 
   constructor(options: ClientConnectionOptions) {
     this.#options = options
-    this.deadlineMs = nowMs() + options.timeouts.connectMs
-    // Literal addresses are dialled as they are; `autoSelectFamily` would abort slow attempts after 250 ms.
-    this.#socket = connect({
-      host: options.host,
-      port: options.port,
-      noDelay: true,
-      autoSelectFamily: false,
-      onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
-    })
+    this.deadlineMs = nowMs() + options.timeouts.idleMs
+    options.transport.onBytes = (chunk) => this.#onData(chunk)
+    this.#socket = options.transport.socket
     this.writer = new SocketWriter(this.#socket)
-    this.#socket.on('connect', () => this.#onConnect())
     this.#socket.on('drain', () => this.#onDrain())
     this.#socket.on('end', () => this.#onEnd())
     this.#socket.on('error', (error: Error) => {
@@ -84,21 +61,28 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     deadlines.watch(this)
   }
 
-  /** Sends a request; only on a new connection or on one that has said `onIdle`. */
+  get capacity(): number {
+    return this.#attempt === undefined && !this.#isClosed && !this.#isDraining && this.#socket.writable ? 1 : 0
+  }
+
+  get active(): number {
+    return this.#attempt === undefined ? 0 : 1
+  }
+
+  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
   send(request: OutgoingRequest, observer: AttemptObserver): Attempt {
     const attempt = new ClientAttempt(this, request, observer)
     this.#attempt = attempt
+    this.#requests++
     this.#hasAnswerBegun = false
-    if (this.#isConnected) {
-      this.#isReused = true
-      this.#start(attempt)
-    }
+    this.deadlineMs = noDeadline
+    attempt.start()
     return attempt
   }
 
-  /** Whether it can take a request now. */
-  get isUsable(): boolean {
-    return !this.#isClosed && this.#socket.writable
+  drain(): void {
+    this.#isDraining = true
+    if (this.#attempt === undefined) this.destroy()
   }
 
   destroy(): void {
@@ -108,11 +92,11 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   onDeadline(): void {
     if (this.#attempt === undefined) return this.destroy()
     const timeouts = this.#options.timeouts
-    if (!this.#isConnected)
-      return this.#fail('upstream_timeout', `not connected within ${timeouts.connectMs} ms`, 'always')
     if (!this.#attempt.isSent)
       return this.#fail('upstream_timeout', `took no byte of the request for ${timeouts.bodyIdleMs} ms`)
     if (!this.#attempt.isAnswered) return this.#fail('upstream_timeout', `no answer within ${timeouts.responseMs} ms`)
+    if (this.#isTunnel)
+      return this.#fail('upstream_timeout', `no byte went through the tunnel for ${timeouts.tunnelIdleMs} ms`)
     this.#fail('upstream_timeout', `no byte of the body for ${timeouts.bodyIdleMs} ms`)
   }
 
@@ -121,7 +105,11 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   }
 
   onRequestMoved(): void {
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
+  }
+
+  onTunnelSaid(): void {
+    this.#socket.end()
   }
 
   onRequestBlocked(): void {
@@ -148,7 +136,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   }
 
   resumeReading(): void {
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
     this.#socket.resume()
   }
 
@@ -156,25 +144,6 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#attempt?.close(failure)
     this.#release()
     this.#socket.destroy()
-  }
-
-  #onConnect(): void {
-    this.#isConnected = true
-    if (this.#attempt !== undefined) this.#start(this.#attempt)
-  }
-
-  /** While a body comes from the client, it is the client's side that waits, not the endpoint's. */
-  #start(attempt: ClientAttempt): void {
-    this.deadlineMs = noDeadline
-    attempt.start()
-  }
-
-  /** Takes what stands in the buffer that all connections read into, before the next read overwrites it. */
-  #onRead(bytes: number): boolean {
-    received.reserve(bytes)
-    received.copy(readBuffer, 0, bytes)
-    this.#onData(received.take())
-    return true
   }
 
   #onData(chunk: Buffer): void {
@@ -203,36 +172,42 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
       return end
     }
     attempt.isAnswered = true
+    this.#options.owner.onAnswered(head.status)
     this.#isPersistent = isPersistent(head, framing)
-    this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    this.#waitForMore()
     this.#hintMs = idleHintMs(head.headers)
-    const body = this.#bodyOf(framing)
+    const body = framing.kind === 'none' ? undefined : this.#bodyOf(framing.kind, framing.lengthBytes)
     this.#body = body
     attempt.observer.onResponse(head, body)
     if (body === undefined) this.#onAnswered()
     return end
   }
 
-  #bodyOf(framing: ResponseFraming): BodyReader | undefined {
-    if (framing.kind === 'none') return undefined
-    return new BodyReader(this, {
-      framing: framing.kind,
-      lengthBytes: framing.lengthBytes,
-      limits: this.#options.limits,
-    })
+  #bodyOf(framing: BodyFraming, lengthBytes: number): BodyReader {
+    return new BodyReader(this, { framing, lengthBytes, limits: this.#options.limits })
   }
 
   #onInformational(attempt: ClientAttempt, end: number): number {
     attempt.informationalCount++
-    if (head.status === 101 || attempt.informationalCount > informationalMax) {
-      this.#fail(
-        'upstream_protocol',
-        head.status === 101 ? 'an upgrade nobody asked for' : 'too many informational answers',
-      )
-    } else {
-      attempt.observer.onInformational(head)
-    }
+    if (head.status === 101) this.#onSwitch(attempt)
+    else if (attempt.informationalCount <= informationalMax) attempt.observer.onInformational(head)
+    else this.#fail('upstream_protocol', 'too many informational answers')
     return end
+  }
+
+  /** RFC 9110 §15.2.2: a switch is to what the request asked for, or it is none. */
+  #onSwitch(attempt: ClientAttempt): void {
+    const { upgrade } = attempt.request
+    if (upgrade === undefined) return this.#fail('upstream_protocol', 'an upgrade that nobody asked for')
+    if (upgradeOf(head.headers) !== upgrade) return this.#fail('upstream_protocol', 'an upgrade to something else')
+    attempt.isAnswered = true
+    this.#isTunnel = true
+    this.#isPersistent = false
+    this.#options.owner.onAnswered(head.status)
+    this.#waitForMore()
+    const source = this.#bodyOf('until_close', unknownLength)
+    this.#body = source
+    attempt.observer.onUpgrade(head, { source, carry: (clientBytes) => attempt.carry(clientBytes) })
   }
 
   #takeBody(body: BodyReader, bytes: Buffer, from: number): number {
@@ -242,7 +217,7 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
       return bytes.length
     }
     if (body.isComplete && this.#body === body) this.#onAnswered()
-    else if (!body.isBlocked && this.#attempt !== undefined) this.#waitFor(this.#options.timeouts.bodyIdleMs)
+    else if (!body.isBlocked && this.#attempt !== undefined) this.#waitForMore()
     return end
   }
 
@@ -250,13 +225,13 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
   #onAnswered(): void {
     const attempt = this.#attempt
     if (attempt === undefined) return
-    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && this.isUsable
+    const isReusable = attempt.isSent && this.#isPersistent && this.#hintMs > 0 && !this.#isDraining
     attempt.close(new Failure('upstream_reset', 'the endpoint answered before the request was complete'))
     this.#release()
-    if (!isReusable) return this.destroy()
+    if (!isReusable || this.capacity === 0) return this.destroy()
     this.#waitFor(Math.min(this.#options.timeouts.idleMs, this.#hintMs))
     this.#socket.resume()
-    this.#options.onIdle(this)
+    this.#options.owner.onAvailable(this)
   }
 
   #onDrain(): void {
@@ -280,24 +255,24 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#isClosed = true
     deadlines.forget(this)
     if (this.#attempt !== undefined) this.#failClosed()
-    this.#options.onClosed(this)
+    this.#options.owner.onClosed(this)
   }
 
   #failClosed(): void {
-    if (!this.#isConnected)
-      return this.#fail('upstream_unreachable', this.#error?.message ?? 'closed while connecting', 'always')
     const detail = this.#error?.message ?? 'the endpoint closed the connection'
     // A pooled connection that dies before it answers was most likely closed before the request reached it.
-    this.#fail('upstream_reset', detail, this.#isReused && !this.#hasAnswerBegun ? 'if_idempotent' : 'never')
+    const suspect = this.#requests > 1 ? 'connection' : 'endpoint'
+    this.#fail('upstream_reset', detail, this.#hasAnswerBegun ? {} : { retry: 'if_idempotent', suspect })
   }
 
-  #fail(code: FailureCode, detail: string, retry: RetryRule = 'never'): void {
+  #fail(code: FailureCode, detail: string, more: { retry?: RetryRule; suspect?: Suspect } = {}): void {
     const attempt = this.#attempt
     const body = this.#body
     this.#release()
     this.#socket.destroy()
     if (attempt === undefined) return
-    const failure = new Failure(code, detail, { retry, cause: this.#error })
+    const failure = new Failure(code, detail, { ...more, cause: this.#error })
+    this.#options.owner.onFailed(failure)
     attempt.close(failure)
     if (attempt.isAnswered) body?.fail(failure)
     else attempt.observer.onFailure(failure)
@@ -307,6 +282,12 @@ export class Http1ClientConnection implements AttemptOwner, BodyFeeder, Timed {
     this.#attempt = undefined
     this.#body = undefined
     this.deadlineMs = noDeadline
+  }
+
+  /** For bytes of a body, or of a tunnel, either way. */
+  #waitForMore(): void {
+    const { bodyIdleMs, tunnelIdleMs } = this.#options.timeouts
+    this.#waitFor(this.#isTunnel ? tunnelIdleMs : bodyIdleMs)
   }
 
   #waitFor(milliseconds: number): void {

@@ -1,6 +1,7 @@
 // Ends a connection so that the other side can still read what was said last. A socket that is closed while bytes wait
 // unread in it is reset, and the reset overtakes the answer (RFC 9112 §9.6). Used by the server connection.
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { deadlines, nowMs, type Timed } from '../wire/deadlines.js'
 
 const lingerMs = 2_000
@@ -19,4 +20,11 @@ export function closeLingering(socket: Socket, flushMs: number): void {
   socket.resume()
   deadlines.watch(linger)
   socket.once('close', () => deadlines.forget(linger))
+}
+
+/** Ends a connection whose mere end would look like the end of what was said on it. */
+export function closeByReset(socket: Socket): void {
+  // TLS tells a cut from an end by itself: `destroy` sends no close_notify.
+  if (socket instanceof TLSSocket) socket.destroy()
+  else socket.resetAndDestroy()
 }

@@ -1,34 +1,30 @@
 // The server side of one HTTP/1 connection (RFC 9112): reads heads and bodies, hands each request on, answers in order.
 // One request at a time: what is pipelined behind it waits in the socket, so that nobody makes us hold more than one read.
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import type { RequestService, ServedConnection, ServingOptions, WireLimits, WireTimeouts } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
+import { Pace } from '../wire/pace.js'
 import { SocketWriter } from '../wire/socket-writer.js'
-import { type BodyFeeder, BodyReader } from './body-reader.js'
+import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { EmptyLine } from './empty-line.js'
 import { chunked, framingOf, unframed } from './framing.js'
 import { HeadIntake } from './head-intake.js'
-import { closeLingering } from './lingering-close.js'
+import { closeByReset, closeLingering } from './lingering-close.js'
 import { countWaiting } from './pipeline.js'
 import { refusalBytes, refusalOf } from './refusal.js'
 import { RequestHead } from './request-head.js'
 import { objectionTo, wantsClose } from './request-rules.js'
 import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
+import { upgradeOf } from './upgrade.js'
 
 const head = new RequestHead()
-
-/** What a server connection is made of. */
-export interface ServerConnectionOptions {
-  readonly socket: Socket
-  readonly connection: Connection
-  readonly service: RequestService
-  readonly limits: () => WireLimits
-  readonly timeouts: () => WireTimeouts
-}
+const slowReader = new Failure('client_stalled', 'the client takes the answer too slowly')
+const slowBody = new Failure('request_timeout', 'the body comes too slowly')
+const slowHead = new Failure('request_timeout', 'the head of the request did not arrive in time')
 
 /** One HTTP/1 connection of a client. */
 export class Http1ServerConnection implements ServedConnection, ExchangeOwner, BodyFeeder, Timed {
@@ -41,6 +37,9 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   readonly #service: RequestService
   readonly #limits: () => WireLimits
   readonly #timeouts: () => WireTimeouts
+  readonly #pace: Pace
+  /** What waited for the client when the socket was full. */
+  #blockedBytes = 0
   #exchange: ServerExchange | undefined
   readonly #emptyLine = new EmptyLine()
   #stash: Buffer | undefined
@@ -49,12 +48,13 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   #isLastRequest = false
   #isClosing = false
 
-  constructor(options: ServerConnectionOptions) {
+  constructor(options: ServingOptions) {
     this.connection = options.connection
     this.#socket = options.socket
     this.#service = options.service
     this.#limits = options.limits
     this.#timeouts = options.timeouts
+    this.#pace = new Pace(options)
     this.writer = new SocketWriter(options.socket)
     options.socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     options.socket.on('drain', () => this.#onDrain())
@@ -78,35 +78,46 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   onDeadline(): void {
     const exchange = this.#exchange
-    if (exchange === undefined) return !this.#intake.isPartial ? this.#close() : this.#onHeadTimeout()
+    if (exchange === undefined && !this.#intake.isPartial) return this.#close()
+    if (exchange === undefined) return void this.#refuse(slowHead, 0)
     if (exchange.isEnded) return this.#close()
     if (exchange.isAnswered) return exchange.reset(new Failure('client_stalled', 'the client stopped reading'))
     this.#failBody(exchange, new Failure('request_timeout', 'no byte of the body came'))
   }
 
   decideClose(close: 'demanded' | 'if_needed'): boolean {
-    const isOld = this.#exchange?.protocol === 'http/1.0'
-    if (close === 'demanded' || this.#isDraining || isOld || this.#exchange?.isBodyTooLong === true)
+    const exchange = this.#exchange
+    const isOld = exchange?.protocol === 'http/1.0'
+    // Bytes that were sent on the strength of an upgrade that is refused now are of another protocol, not a request.
+    const isOptimistic = exchange?.upgrade !== undefined && this.#stash !== undefined
+    if (close === 'demanded' || this.#isDraining || isOld || isOptimistic || exchange?.isBodyTooLong === true)
       this.#isLastRequest = true
     return this.#isLastRequest
+  }
+
+  openTunnel(): BodyReader {
+    this.#isLastRequest = true
+    return this.#bodyOf('until_close', unknownLength)
   }
 
   onResponseEnd(): void {
     this.deadlineMs = noDeadline
     const body = this.#exchange?.body
     if (this.#isLastRequest) return this.#close()
-    if (body === undefined || body.isComplete) this.#nextRequest()
-    else this.#awaitRestOfBody()
+    if (body === undefined || body.isComplete) return this.#nextRequest()
+    // The next request stands behind the rest of a body that nobody wants.
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    this.#discardBody()
   }
 
   onResponseBlocked(): void {
+    this.#blockedBytes = this.#socket.writableLength
     this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 
   breakConnection(how: 'close' | 'reset'): void {
     this.#isClosing = true
-    // TLS tells a cut from an end by itself: `destroy` sends no close_notify.
-    if (how === 'reset' && !(this.#socket instanceof TLSSocket)) this.#socket.resetAndDestroy()
+    if (how === 'reset') closeByReset(this.#socket)
     else this.#socket.destroy()
   }
 
@@ -183,32 +194,35 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #startRequest(bytes: Buffer, end: number): number {
-    const limits = this.#limits()
     const framing = framingOf(head.headers)
     const objection = objectionTo(head, framing)
     if (objection !== undefined) return this.#refuse(objection, bytes.length)
     this.requests++
     this.#emptyLine.reset()
+    this.#pace.restart()
     this.#isLastRequest = wantsClose(head)
-    if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end, limits)
-    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(framing, limits)
+    if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end)
+    const kind = framing === chunked ? 'chunked' : 'length'
+    const body = framing === unframed || framing === 0 ? undefined : this.#bodyOf(kind, framing)
     const expectsContinue = body !== undefined && head.minorVersion === 1 && head.headers.find(Field.expect) !== -1
-    this.#exchange = new ServerExchange(this, head, { body, expectsContinue })
+    const upgrade = body === undefined && head.minorVersion === 1 ? upgradeOf(head.headers) : undefined
+    this.#exchange = new ServerExchange(this, head, { body, expectsContinue, upgrade })
     this.deadlineMs = noDeadline
     if (body !== undefined) this.#waitForBody()
     this.#service.handle(this.#exchange)
     return end
   }
 
-  #bodyOf(framing: number, limits: WireLimits): BodyReader {
-    return new BodyReader(this, { framing: framing === chunked ? 'chunked' : 'length', lengthBytes: framing, limits })
+  #bodyOf(framing: BodyFraming, lengthBytes: number): BodyReader {
+    return new BodyReader(this, { framing, lengthBytes, limits: this.#limits() })
   }
 
   /** More requests than the limit are not answered: this one is the last of its connection. */
-  #boundPipeline(bytes: Buffer, from: number, limits: WireLimits): void {
-    if (countWaiting(bytes, from, limits.pipelined) <= limits.pipelined) return
+  #boundPipeline(bytes: Buffer, from: number): void {
+    const { pipelined } = this.#limits()
+    if (countWaiting(bytes, from, pipelined) <= pipelined) return
     this.#isLastRequest = true
-    this.#report(new Failure('too_many_pipelined', `more than ${limits.pipelined} requests wait`), null)
+    this.#report(new Failure('too_many_pipelined', `more than ${pipelined} requests wait`), null)
   }
 
   #takeBody(exchange: ServerExchange, bytes: Buffer, from: number): number {
@@ -219,7 +233,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
       this.#failBody(exchange, new Failure('bad_body', 'the chunked framing of the body is broken'))
       return bytes.length
     }
-    if (!body.isComplete) this.#waitForBody()
+    if (!body.isComplete) this.#waitForBody(end - from)
     else if (exchange.isEnded && this.#exchange === exchange) this.#nextRequest()
     else if (!exchange.isAnswered) this.deadlineMs = noDeadline
     return end
@@ -240,21 +254,11 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     else if (!this.#isConsuming) this.#consumeStash()
   }
 
-  /** The answer has left; the next request stands behind the rest of a body that nobody wants. */
-  #awaitRestOfBody(): void {
-    this.#waitFor(this.#timeouts().bodyIdleMs)
-    this.#discardBody()
-  }
-
   #nextRequest(): void {
     this.#exchange = undefined
     if (this.#isDraining) return this.#close()
     this.#waitFor(this.#timeouts().idleMs)
     if (!this.#isConsuming && this.#stash !== undefined) this.#consumeStash()
-  }
-
-  #onHeadTimeout(): void {
-    this.#refuse(new Failure('request_timeout', 'the head of the request did not arrive in time'), 0)
   }
 
   #refuse(failure: Failure, consumed: number): number {
@@ -270,13 +274,15 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   }
 
   #onDrain(): void {
-    const exchange = this.#exchange
-    if (exchange === undefined) return this.#consumeStash()
+    if (this.#exchange === undefined) return this.#consumeStash()
+    if (this.#pace.isTooSlow(this.deadlineMs, this.#blockedBytes)) return this.#exchange.reset(slowReader)
     this.deadlineMs = noDeadline
-    exchange.onDrain()
+    this.#exchange.onDrain()
   }
 
   #onGone(): void {
+    // Behind a switch of protocols the client's end is one of its messages, not its farewell.
+    if (this.#exchange?.body?.onConnectionEnd() === true) return
     if (this.#exchange !== undefined && !this.#isClosing) this.#socket.destroy()
     else this.#close()
   }
@@ -304,7 +310,11 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.deadlineMs = nowMs() + milliseconds
   }
 
-  #waitForBody(): void {
-    if (this.#exchange?.isAnswered !== true) this.#waitFor(this.#timeouts().bodyIdleMs)
+  /** Waits for more of a body, of which `bytes` have come. */
+  #waitForBody(bytes = 0): void {
+    const exchange = this.#exchange
+    if (exchange === undefined || exchange.isAnswered) return
+    if (this.#pace.isTooSlow(this.deadlineMs, bytes)) this.#failBody(exchange, slowBody)
+    else if (!exchange.body?.isBlocked) this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 }

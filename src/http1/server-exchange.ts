@@ -32,6 +32,8 @@ export interface ExchangeOwner {
   decideClose(close: 'demanded' | 'if_needed'): boolean
   /** The response is complete, or was cut off. */
   onResponseEnd(): void
+  /** What the client sends from now on, whatever it is, belongs to the exchange. */
+  openTunnel(): BodyReader
   /** The client does not take what is written; the exchange's `onDrain` is called when it does again. */
   onResponseBlocked(): void
   /** The connection cannot be used any more and ends now; by `reset` where its mere end would complete the response. */
@@ -45,8 +47,10 @@ export class ServerExchange implements Downstream, Request, BodySink {
   readonly target: string
   readonly authority: string | undefined
   readonly headers: HeaderBlock
-  readonly body: BodyReader | undefined
+  /** The request's body; behind a switch of protocols, everything that the client sends. */
+  body: BodyReader | undefined
   readonly protocol: 'http/1.0' | 'http/1.1'
+  readonly upgrade: string | undefined
   readonly expectsContinue: boolean
   bytesSent = 0
   isAnswered = false
@@ -54,13 +58,14 @@ export class ServerExchange implements Downstream, Request, BodySink {
   readonly #owner: ExchangeOwner
   #isChunked = false
   #isCloseDelimited = false
+  #isTunnel = false
   #source: BodySource | undefined
   #isBlocked = false
 
   constructor(
     owner: ExchangeOwner,
     head: RequestHead,
-    more: { body: BodyReader | undefined; expectsContinue: boolean },
+    more: { body: BodyReader | undefined; expectsContinue: boolean; upgrade: string | undefined },
   ) {
     this.#owner = owner
     this.method = head.method
@@ -70,6 +75,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     this.protocol = head.minorVersion === 0 ? 'http/1.0' : 'http/1.1'
     this.body = more.body
     this.expectsContinue = more.expectsContinue
+    this.upgrade = more.upgrade
   }
 
   get request(): Request {
@@ -114,6 +120,21 @@ export class ServerExchange implements Downstream, Request, BodySink {
     body.flow(this)
   }
 
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource {
+    const body = this.#owner.openTunnel()
+    this.isAnswered = true
+    this.body = body
+    this.#source = source
+    this.#isTunnel = true
+    this.#startHead(head)
+    out.line('connection', 'upgrade')
+    out.line('upgrade', this.upgrade ?? '')
+    out.crlf()
+    this.#owner.writer.push(out.take())
+    source.flow(this)
+    return body
+  }
+
   write(chunk: Buffer): boolean {
     if (this.isEnded) return true
     this.bytesSent += chunk.length
@@ -144,7 +165,7 @@ export class ServerExchange implements Downstream, Request, BodySink {
     const source = this.#source
     this.#source = undefined
     this.#owner.writer.flush()
-    this.#owner.breakConnection(this.#isCloseDelimited ? 'reset' : 'close')
+    this.#owner.breakConnection(this.#isCloseDelimited || this.#isTunnel ? 'reset' : 'close')
     source?.abort(failure)
     this.observer.onBroken(failure)
   }

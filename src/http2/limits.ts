@@ -45,6 +45,8 @@ export function announcedSettings(limits: WireLimits & Http2Limits): readonly nu
     limits.streamWindowBytes,
     Setting.maxHeaderListSize,
     limits.headerBytes,
+    Setting.enableConnectProtocol,
+    1,
     // RFC 9218 §2.1: the priority header is read, the old signal is not.
     Setting.noRfc7540Priorities,
     1,

@@ -6,12 +6,17 @@ import type { Request, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { FieldSection } from './field-section.js'
+import { type Priority, priorityOfLine, unprioritized } from './priority.js'
 
 /** Why a request is malformed, which is a stream error; undefined for a sound one. */
 export function faultOf(section: FieldSection, bodyBytes: number, body: 'none' | 'follows'): Failure | undefined {
   if (section.fault !== undefined) return new Failure('bad_header', section.fault)
   const reason = pseudoFault(section)
   if (reason !== undefined) return new Failure('bad_request', reason)
+  // RFC 9110 §9.3.6: a CONNECT has no content; an endpoint must not be told of one.
+  if (section.protocol !== undefined && section.has(Field.contentLength)) {
+    return new Failure('bad_request', 'a content-length in an extended CONNECT')
+  }
   if (Number.isNaN(bodyBytes)) return new Failure('bad_request', 'a content-length that is not one number')
   if (body === 'none' && bodyBytes > 0) return new Failure('bad_body', 'a content-length without a body')
   return undefined
@@ -22,7 +27,7 @@ export function refusalOf(section: FieldSection, limits: WireLimits): Failure | 
   const { path } = section
   if (path !== undefined && path.length > limits.targetBytes) return new Failure('target_too_long', `${path.length}`)
   if (section.isTooLarge) return new Failure('headers_too_large', 'over limits.headerBytes or limits.headerCount')
-  if (section.method === 'CONNECT') return new Failure('not_implemented', 'CONNECT')
+  if (section.method === 'CONNECT' && section.protocol === undefined) return new Failure('not_implemented', 'CONNECT')
   if (section.has(Field.expect) && !expectsContinue(section)) return new Failure('expectation_failed', 'expect')
   return undefined
 }
@@ -36,6 +41,7 @@ export function requestOf(section: FieldSection, body: BodySource | undefined): 
     authority: section.authority,
     headers: section.block,
     body,
+    upgrade: section.protocol?.toLowerCase(),
     expectsContinue: body !== undefined && expectsContinue(section),
   }
 }
@@ -59,26 +65,10 @@ export function bodyBytesOf(section: FieldSection): number {
   return bytes
 }
 
-const defaultUrgency = 3
-
-/** Frames for each turn by RFC 9218 urgency: the urgent get more, and nobody starves. */
-export function framesPerTurnOf(section: FieldSection): number {
-  const urgency = section.has(Field.priority) ? urgencyOf(section) : defaultUrgency
-  if (urgency === defaultUrgency) return 2
-  return urgency < defaultUrgency ? 4 : 1
-}
-
-/** Looks for `u=` and a digit only: what is not understood is ignored (RFC 9218 §4). */
-function urgencyOf(section: FieldSection): number {
-  const { block } = section
-  const line = block.find(Field.priority)
-  const end = block.valueEndOf(line)
-  for (let at = block.valueStartOf(line); at + 2 < end; at++) {
-    if (block.bytes[at] !== 0x75 || block.bytes[at + 1] !== 0x3d) continue
-    const urgency = (block.bytes[at + 2] as number) - 0x30
-    return urgency >= 0 && urgency <= 7 ? urgency : defaultUrgency
-  }
-  return defaultUrgency
+/** What the client says of its urgency. */
+export function priorityOf(section: FieldSection): Priority {
+  if (!section.has(Field.priority)) return unprioritized
+  return priorityOfLine(section.block, section.block.find(Field.priority))
 }
 
 /** Whether the client waits for a 100 (RFC 9110 §10.1.1). */
@@ -90,11 +80,12 @@ function expectsContinue(section: FieldSection): boolean {
 function pseudoFault(section: FieldSection): string | undefined {
   const { method, scheme, path, authority, protocol } = section
   if (section.isTooLarge) return undefined
-  // RFC 8441 §3: without our SETTINGS_ENABLE_CONNECT_PROTOCOL it is not a known pseudo-header.
-  if (protocol !== undefined) return ':protocol was not offered'
   if (method === undefined) return 'no :method'
   if (!consistsOf(isTokenByte, method)) return 'a bad :method'
-  if (method === 'CONNECT') return connectFault(section)
+  if (method === 'CONNECT' && protocol === undefined) return connectFault(section)
+  if (protocol !== undefined && method !== 'CONNECT') return ':protocol without CONNECT'
+  if (protocol !== undefined && !consistsOf(isTokenByte, protocol)) return 'a bad :protocol'
+  if (protocol !== undefined && authority === undefined) return ':protocol without :authority'
   if (scheme !== 'https' && scheme !== 'http') return 'no :scheme, or none that is served'
   if (authority === '') return 'an empty :authority'
   if (path === undefined || path === '') return 'no :path'

@@ -33,16 +33,6 @@ export function parseBind(raw: string): Parsed<BindAddress> {
   return name === undefined ? { mistake: notAHost(host) } : { value: { host: name, port } }
 }
 
-/** Reads `http://host[:port]` as {@link parseOrigin} does; TLS to an upstream is not supported. */
-export function parseUpstreamUrl(raw: string): Parsed<Origin> {
-  if (!/^https?:/i.test(raw)) return { mistake: 'is not an http:// URL', hint: schemeHint(raw, 'http') }
-  const origin = parseOrigin(raw)
-  if ('value' in origin && origin.value.scheme === 'https') {
-    return { mistake: 'asks for TLS to the upstream, which is not supported', hint: 'write "http://host:port"' }
-  }
-  return origin
-}
-
 /** Reads `http://host[:port]` or `https://host[:port]`: no path, query, fragment or credentials; the port defaults to the scheme's. */
 export function parseOrigin(raw: string): Parsed<Origin> {
   const match = /^(https?):\/\/(.*)$/is.exec(raw)

@@ -7,11 +7,13 @@ import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { clockDoubt } from './clock.js'
 import { connectionHooks } from './connection-hooks.js'
+import { endpointLog } from './endpoint-log.js'
 import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
+import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
@@ -40,7 +42,8 @@ export class Server {
 
   constructor(options: { mainFile: string }) {
     this.#failures = new HandshakeFailures({
-      report: (line) => this.#log.current.info('handshake_failed', 'a TLS handshake failed', { ...line }),
+      report: (line) =>
+        this.#log.current.info('handshake_failed', 'a connection ended before its first request', { ...line }),
       now: () => performance.now(),
     })
     this.#reload = new Reload({
@@ -49,6 +52,7 @@ export class Server {
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
       onCertificates: (pairs) => this.#followFiles(pairs),
+      endpointObserver: endpointLog(() => this.#log.current),
       onBug: (error) => this.reportBug(error),
     })
   }
@@ -102,7 +106,7 @@ export class Server {
     await this.#reload.close()
     this.#certificates.close()
     await this.#listeners.close(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
-    for (const endpoint of this.#snapshot?.endpoints.values() ?? []) endpoint.retire()
+    if (this.#snapshot !== undefined) retireUpstreams(this.#snapshot.upstreams)
     this.#failures.flush()
     this.#reportConnections()
     this.#log.current.info('shutdown', 'everything is closed')
@@ -125,7 +129,7 @@ export class Server {
     log.commit()
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
-    for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
+    serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#certificates.follow(snapshot)
     return []
   }
@@ -158,10 +162,11 @@ export class Server {
   }
 
   /** The bound on connections is for all listeners together. */
-  #settingsOf(key: string, { config, limits, timeouts }: ListenerPlan): ListenerSettings {
+  #settingsOf(key: string, { config, limits, timeouts, proxyHeader }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
     const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax: limits.connections - elsewhere }
+    const connectionsMax = limits.connections - elsewhere
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader }
   }
 
   #reportListening(key: string): void {

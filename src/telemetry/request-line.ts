@@ -35,6 +35,8 @@ export interface RequestEntry {
   readonly bytesSent: number
   /** The request headers that `log.requestHeaders` asks for. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Attempts that came to nothing before the last one, each as `upstream reason`; `attempts` counts that one too. */
+  readonly failedAttempts?: readonly string[] | undefined
 }
 
 /** A line in a buffer that the next line overwrites. */
@@ -89,6 +91,8 @@ const key = {
   bytesReceived: Buffer.from(',"bytesReceived":'),
   bytesSent: Buffer.from(',"bytesSent":'),
   headers: Buffer.from(',"headers":{'),
+  attempts: Buffer.from(',"attempts":'),
+  failedAttempts: Buffer.from(',"failedAttempts":['),
   end: Buffer.from(',"msg":"request"}\n'),
 } as const
 
@@ -120,6 +124,7 @@ function writeLine(bytes: Buffer, entry: RequestEntry, time: Buffer): number {
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesReceived), entry.bytesReceived)
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesSent), entry.bytesSent)
   if (entry.headers !== undefined) at = writeHeaders(bytes, at, entry.headers)
+  if (entry.failedAttempts !== undefined) at = writeAttempts(bytes, at, entry.failedAttempts)
   return writeBytes(bytes, at, key.end)
 }
 
@@ -137,12 +142,26 @@ function writeHeaders(bytes: Buffer, start: number, headers: Readonly<Record<str
   return at
 }
 
+function writeAttempts(bytes: Buffer, start: number, failedAttempts: readonly string[]): number {
+  let at = writeInteger(bytes, writeBytes(bytes, start, key.attempts), failedAttempts.length + 1)
+  at = writeBytes(bytes, at, key.failedAttempts)
+  for (const attempt of failedAttempts) {
+    at = writeText(bytes, at, attempt)
+    bytes[at++] = comma
+  }
+  // The last comma gives way.
+  if (bytes[at - 1] === comma) at -= 1
+  bytes[at++] = closingBracket
+  return at
+}
+
 const colon = 0x3a
 const comma = 0x2c
 const closingBrace = 0x7d
+const closingBracket = 0x5d
 
 const constantBytes = Object.values(key).reduce((sum, piece) => sum + piece.length, isoTimeLength)
-const numbersBytesMax = 7 * numberBytesMax
+const numbersBytesMax = 8 * numberBytesMax
 const textCount = 15
 
 function lineBytesMax(entry: RequestEntry): number {
@@ -163,7 +182,8 @@ function lineBytesMax(entry: RequestEntry): number {
     lengthOf(entry.requestId) +
     lengthOf(entry.connectionId)
   const known = constantBytes + numbersBytesMax + textBytesMax(characters) + textCount * nullOrQuotesLength
-  return entry.headers === undefined ? known : known + headersBytesMax(entry.headers)
+  const more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
+  return entry.headers === undefined ? known + more : known + more + headersBytesMax(entry.headers)
 }
 
 const nullOrQuotesLength = 4
@@ -171,6 +191,12 @@ const nullOrQuotesLength = 4
 function headersBytesMax(headers: Readonly<Record<string, string>>): number {
   let sum = 0
   for (const name of Object.keys(headers)) sum += textBytesMax(name.length) + textBytesMax(headers[name].length) + 2
+  return sum
+}
+
+function textsBytesMax(texts: readonly string[]): number {
+  let sum = 0
+  for (const text of texts) sum += textBytesMax(text.length) + nullOrQuotesLength
   return sum
 }
 

@@ -1,5 +1,6 @@
 // The client's side of one exchange, on any wire: what a codec hands to the request handler and what it takes back.
 // HTTP/1 and HTTP/2 implement it; everything above is written once.
+import type { Socket } from 'node:net'
 import type { BodySource } from './body.js'
 import type { Connection } from './connection.js'
 import type { Failure } from './failure.js'
@@ -17,6 +18,11 @@ export interface Request {
   readonly headers: HeaderBlock
   /** Undefined where the request has none. */
   readonly body: BodySource | undefined
+  /**
+   * The protocol that the client wants to switch to, in lower case: of an Upgrade line (RFC 9110 §7.8), or of an extended
+   * CONNECT (RFC 8441), whose method is `CONNECT`. Undefined where it asks for none, or has a body.
+   */
+  readonly upgrade: string | undefined
   /** The client waits for a 100 before it sends the body (RFC 9110 §10.1.1). */
   readonly expectsContinue: boolean
 }
@@ -46,6 +52,12 @@ export interface Downstream {
   inform(head: ResponseHead): void
   /** Sends the final head and lets `body` flow; undefined is a response without a body. Called once. */
   respond(head: ResponseHead, body: BodySource | undefined): void
+  /**
+   * Switches to the protocol that the request asked for: sends the head (101, or 200 on HTTP/2), lets `source` flow to the
+   * client and returns what the client sends. In place of `respond`. The exchange ends with `source`; the client's end is
+   * only the end of what it sends. No idle timer runs on this side.
+   */
+  switchProtocols(head: ResponseHead, source: BodySource): BodySource
   /** Ends an exchange that cannot be answered, visibly: a broken body or a reset, never a complete one. */
   reset(failure: Failure): void
 }
@@ -79,6 +91,16 @@ export interface RequestService {
   refused(refusal: Refusal): void
 }
 
+/** What a codec serves a connection with. Limits and timeouts are asked for anew, so that a reload reaches it. */
+export interface ServingOptions<Limits extends WireLimits = WireLimits> {
+  /** Decrypted, with nothing read from it; the codec closes it. */
+  readonly socket: Socket
+  readonly connection: Connection
+  readonly service: RequestService
+  readonly limits: () => Limits
+  readonly timeouts: () => WireTimeouts
+}
+
 /** One connection in the hands of a codec. */
 export interface ServedConnection {
   /** Requests seen so far. */
@@ -95,6 +117,8 @@ export interface WireLimits {
   readonly headerCount: number
   readonly targetBytes: number
   readonly pipelined: number
+  /** Averaged over `bodyIdleMs`; what a client moves of a body at least while it alone is waited for. */
+  readonly bodyBytesPerSecondMin: number
 }
 
 /** Waits that a codec bounds, in milliseconds. */

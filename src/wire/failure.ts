@@ -21,7 +21,11 @@ export const failureRules = {
   bad_header: rule(400, 'downstream', 'a header line is malformed'),
   bad_authority: rule(400, 'downstream', 'no host, two hosts, or something that is not one host name'),
   bad_body: rule(400, 'downstream', 'the body is not framed as its headers announce'),
-  request_timeout: rule(408, 'downstream', 'the head or the body of the request did not arrive in time'),
+  request_timeout: rule(
+    408,
+    'downstream',
+    'the head or the body of the request did not arrive in time, or less than limits.bodyBytesPerSecondMin',
+  ),
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),
@@ -31,8 +35,19 @@ export const failureRules = {
   too_many_pipelined: rule(503, 'downstream', 'more requests pipelined than limits.pipelined'),
   flood: rule(503, 'downstream', 'the connection made more work than it paid for and was closed'),
   client_gone: rule(499, 'downstream', 'the client left before the answer was complete'),
-  client_stalled: rule(408, 'downstream', 'the client stopped reading the answer for timeouts.bodyIdleMs'),
+  client_stalled: rule(
+    408,
+    'downstream',
+    'the client took nothing of the answer for timeouts.bodyIdleMs, or less than limits.bodyBytesPerSecondMin',
+  ),
+  no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
+  overloaded: rule(503, 'upstream', 'too many requests wait for a connection to the endpoint, or one waited too long'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
+  upstream_tls: rule(
+    502,
+    'upstream',
+    'TLS to the endpoint could not be established, or its certificate is not accepted',
+  ),
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),
   upstream_timeout: rule(504, 'upstream', 'the endpoint did not answer, or stopped, for longer than its timeout'),
@@ -43,8 +58,11 @@ export const failureRules = {
 /** A code of the table of failures. */
 export type FailureCode = keyof typeof failureRules
 
-/** When another attempt cannot execute a request twice (RFC 9110 §9.2.2). */
+/** When another attempt cannot execute a request twice (RFC 9110 §9.2.2); `always` is: the endpoint has executed nothing. */
 export type RetryRule = 'never' | 'if_idempotent' | 'always'
+
+/** What a failed attempt casts doubt on: a connection that had been good before, or the endpoint. */
+export type Suspect = 'connection' | 'endpoint'
 
 /** Why an exchange, or one attempt of it, could not be served. Not an Error: networks fail all the time. */
 export class Failure {
@@ -52,12 +70,19 @@ export class Failure {
   /** What exactly was wrong, for the log; never sent to a client. */
   readonly detail: string
   readonly retry: RetryRule
+  /** Whether another connection to the same endpoint may do better, or only another endpoint. */
+  readonly suspect: Suspect
   readonly cause: unknown
 
-  constructor(code: FailureCode, detail: string, more: { retry?: RetryRule; cause?: unknown } = {}) {
+  constructor(
+    code: FailureCode,
+    detail: string,
+    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown } = {},
+  ) {
     this.code = code
     this.detail = detail
     this.retry = more.retry ?? 'never'
+    this.suspect = more.suspect ?? 'endpoint'
     this.cause = more.cause
   }
 

@@ -117,7 +117,7 @@ config/more/d.yaml:1:9: host "b.example" is taken on listener "public" by DIR/co
   hint: remove one of the two, or serve them on different listeners
 config/more/d.yaml:4:1: upstream stands beside respond
   hint: a site answers in one way: keep one of them
-config/more/d.yaml:4:11: upstream "127.0.0.1:1" is not an http:// URL
+config/more/d.yaml:4:11: upstream "127.0.0.1:1" is not an http://, https:// or unix: address
   hint: write "http://127.0.0.1:1"
 config/hostward.yaml: 7 mistakes
 exit 1

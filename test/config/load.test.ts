@@ -3,31 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { Config } from '../../src/config/config.js'
 import { formatConfigError } from '../../src/config/config-error.js'
-import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
+import { loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
-import { directory, filesOf, onlyFile, type Section } from './case.js'
-
-const mainFile = `${directory}/hostward.yaml`
-const listeners = 'listeners: [{ name: public, bind: ":443" }]\n'
-
-function load(texts: Readonly<Record<string, string>>): LoadedConfig {
-  const sections = Object.entries(texts).map(([name, text]): [string, Section] => [`${directory}/${name}`, { text }])
-  return loadConfig(mainFile, filesOf(new Map(sections)))
-}
-
-function configOf(text: string): Config {
-  const { config, errors, brokenSites } = loadConfig(mainFile, onlyFile(text))
-  assert.deepEqual([errors, brokenSites], [[], []])
-  assert.ok(config !== undefined)
-  return config
-}
-
-function site(host: string, rest: string): string {
-  return `  - { hosts: ["${host}"], certificate: { cert: a.pem, key: a.key }, ${rest} }\n`
-}
+import { directory, onlyFile } from './case.js'
+import { configOf, listeners, load, mainFile, site } from './loaded.js'
 
 describe('loadConfig', () => {
   test('fills in every default of the main file', () => {
@@ -39,11 +20,14 @@ describe('loadConfig', () => {
           bind: { host: undefined, port: 443 },
           tls: true,
           http2: true,
+          announceOrigins: false,
           redirectToHttps: false,
+          proxyProtocol: undefined,
           place: { file: mainFile, line: 1, column: 13 },
         },
       ],
       fallbackCertificate: undefined,
+      upstreams: new Map(),
       vhosts: [],
       reload: { watch: true, debounceMs: 200, pollMs: 2000 },
       timeouts: {
@@ -54,6 +38,7 @@ describe('loadConfig', () => {
         upstreamConnectMs: 5000,
         upstreamResponseMs: 95_000,
         upstreamIdleMs: 4000,
+        tunnelIdleMs: 3_600_000,
         shutdownMs: 30_000,
       },
       limits: {
@@ -62,6 +47,8 @@ describe('loadConfig', () => {
         headerCount: 256,
         targetBytes: 16_384,
         pipelined: 16,
+        requestBodyBytes: null,
+        bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },
       log: {
@@ -87,6 +74,10 @@ describe('loadConfig', () => {
           { cert: `${directory}/a.pem`, key: `${directory}/a.key`, place: { file: mainFile, line: 3, column: 52 } },
         ],
         answer: { kind: 'respond', status: 200, contentType: 'text/plain', body: '' },
+        routes: [],
+        headers: { request: { host: undefined, set: [], remove: [] }, response: { set: [], remove: [] } },
+        errorPages: [],
+        limits: { requestBodyBytes: Number.POSITIVE_INFINITY },
         via: true,
         log: { access: true },
       },
@@ -100,11 +91,14 @@ describe('loadConfig', () => {
       'respond: { status: 204 }',
     ]
     const sites = answers.map((answer, index) => site(`${index}.a.example`, answer)).join('')
+    const config = configOf(`${listeners}vhosts:\n${sites}`)
+    const upstream = config.upstreams.get('http://[::1]:3001')
+    assert.ok(upstream !== undefined)
     assert.deepEqual(
-      configOf(`${listeners}vhosts:\n${sites}`).vhosts.map(({ answer }) => answer),
+      config.vhosts.map(({ answer }) => answer),
       [
-        { kind: 'upstream', origin: { scheme: 'http', host: '::1', port: 3001 } },
-        { kind: 'redirect', to: { scheme: 'https', host: 'b.example', port: 444 }, status: 308 },
+        { kind: 'upstream', upstream, timeouts: upstream.timeouts },
+        { kind: 'redirect', origin: { scheme: 'https', host: 'b.example', port: 444 }, path: '', status: 308 },
         { kind: 'respond', status: 204, contentType: 'text/plain', body: '' },
       ],
     )

@@ -25,6 +25,20 @@ describe('the reference', () => {
     assert.deepEqual(shown('vhosts[].respond.body'), ['string', '""'])
     assert.deepEqual(shown('timeouts'), ['map', ''])
     assert.deepEqual(shown('timeouts.idleMs'), ['1 to 86400000', '920000'])
+    assert.deepEqual(shown('upstreams'), ['map of maps', ''])
+    assert.deepEqual(shown('upstreams.<name>.endpoints'), ['list of strings or maps', 'required'])
+    assert.deepEqual(shown('upstreams.<name>.endpoints[].weight'), ['1 to 1000', '1'])
+    assert.deepEqual(shown('upstreams.<name>.balance'), [
+      'round-robin, least-requests, random-two or map',
+      'round-robin',
+    ])
+    assert.deepEqual(shown('upstreams.<name>.balance.hash.cookie'), ['string', ''])
+    assert.deepEqual(shown('upstreams.<name>.retries.on'), [
+      'list of connect, reset, 502, 503, 504',
+      '["connect","reset"]',
+    ])
+    assert.deepEqual(shown('vhosts[].errors'), ['map of strings', ''])
+    assert.deepEqual(shown('vhosts[].headers.request.set'), ['map of strings', ''])
     assert.deepEqual(shown('log.level'), ['debug, info, warn, error', 'info'])
     assert.deepEqual(shown('log.file'), ['string or null', 'null'])
   })
@@ -33,8 +47,11 @@ describe('the reference', () => {
     for (const { key, type } of rows.values()) assert.doesNotMatch(type, /9007199254740991|undefined|number/, key)
   })
 
-  for (const { key, type } of reference().filter((row) => /^\d+ to \d+$/.test(row.type))) {
-    const [least = 0, most = 0] = type.split(' to ').map(Number)
+  for (const { key, type } of reference().filter((row) => /^\d+ to \d+/.test(row.type))) {
+    const [least = 0, most = 0] = type
+      .split(' ')
+      .filter((word) => /^\d+$/.test(word))
+      .map(Number)
     test(`${key} may be ${least} and ${most}, and nothing beyond`, () => {
       const results = [least - 1, least, most, most + 1].map((value) => isTaken(key, value))
       assert.deepEqual(results, [false, true, true, false])
@@ -94,11 +111,34 @@ describe('a value in a message', () => {
 })
 
 function isTaken(key: string, value: number): boolean {
-  const path = key.replace('vhosts[].', '').split('.')
-  const nested = path.reduceRight((inner, name) => `{ ${name}: ${inner} }`, String(value))
-  const part = nested.slice(2, -2)
-  const site = `{ hosts: [a.example], certificate: { cert: a, key: a }, ${part} }`
-  const text = `listeners: [{ name: public, bind: ":443" }]\n${key.startsWith('vhosts') ? `vhosts: [${site}]` : part}\n`
+  const text = `listeners: [{ name: public, bind: ":443" }]\n${textWith(key, value)}`
   const { errors, brokenSites } = loadConfig(`${directory}/hostward.yaml`, onlyFile(text))
   return errors.length + brokenSites.length === 0
+}
+
+/** YAML with a value at a key of the reference, and around it what must be there. */
+function textWith(key: string, value: number): string {
+  const [site, ofSite] = /^vhosts\[\]\.(.+)$/.exec(key) ?? []
+  if (site !== undefined) {
+    const answer = ofSite.startsWith('respond.') ? '' : 'respond: {}, '
+    return `vhosts: [{ hosts: [a.example], certificate: { cert: a, key: a }, ${answer}${nested(ofSite, value)} }]\n`
+  }
+  const [upstream, ofUpstream] = /^upstreams\.<name>\.(.+)$/.exec(key) ?? []
+  if (upstream === undefined) return `${nested(key, value)}\n`
+  const [endpoint, ofEndpoint] = /^endpoints\[\]\.(.+)$/.exec(ofUpstream) ?? []
+  if (endpoint !== undefined)
+    return `upstreams: { a: { endpoints: [{ url: http://a, ${nested(ofEndpoint, value)} }] } }\n`
+  // A check must be over when the next one begins.
+  const rest = ofUpstream === 'healthCheck.timeoutMs' ? ', intervalMs: 86400000 }' : ' }'
+  return `upstreams: { a: { endpoints: [http://a], ${nested(ofUpstream, value).replace(/ }$/, rest)} } }\n`
+}
+
+function nested(key: string, value: number): string {
+  const text = key.split('.').reduceRight(within, String(value))
+  return text.slice(2, -2)
+}
+
+function within(inner: string, name: string): string {
+  if (name === 'routes[]') return `{ routes: [{ path: /a, ${inner.slice(2)}] }`
+  return `{ ${name}: ${inner} }`
 }

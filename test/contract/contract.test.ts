@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { until, within } from '../support/deadline.js'
-import { endpointOf, Gateway, respondWith } from '../support/gateway.js'
+import { forwardTo, Gateway, respondWith } from '../support/gateway.js'
 import { ReadingUpstream } from '../support/reading-upstream.js'
 import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
 import {
@@ -29,8 +29,7 @@ function contract(wire: ClientWire): void {
     answer = response('from a')
     upstream = await new ReadingUpstream(() => answer).open()
     scripted = await new ScriptedUpstream(() => undefined).open()
-    const forward = (port: number) =>
-      ({ kind: 'forward', endpoint: endpointOf(port, { responseMs: 300 }), via: true }) as const
+    const forward = (port: number) => forwardTo(port, { responseMs: 300 })
     const sites = {
       'a.example': forward(upstream.port),
       'scripted.example': forward(scripted.port),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { until } from '../support/deadline.js'
-import { endpointOf, Gateway, type GatewayOptions } from '../support/gateway.js'
+import { forwardTo, Gateway, type GatewayOptions } from '../support/gateway.js'
 import { RawClient } from '../support/raw-client.js'
 import { ReadingUpstream } from '../support/reading-upstream.js'
 import { response } from '../support/scripted-upstream.js'
@@ -21,7 +21,7 @@ describe('the lines that an endpoint gets', () => {
   })
 
   async function open(options: { via?: boolean; view?: GatewayOptions['view'] } = {}): Promise<void> {
-    const action = { kind: 'forward', endpoint: endpointOf(upstream.port), via: options.via ?? true } as const
+    const action = { ...forwardTo(upstream.port), via: options.via ?? true }
     gateway = await new Gateway({ sites: { 'a.example': action, '::1': action }, view: options.view ?? {} }).open()
     client = await RawClient.connect(gateway.port)
   }

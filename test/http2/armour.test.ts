@@ -104,6 +104,10 @@ const attacks: readonly Attack[] = [
     'a PRIORITY flood',
     (c) => c.write(Buffer.concat(repeated(2000, frameBytes(FrameType.priority, 0, 7, Buffer.alloc(5))))),
   ],
+  [
+    'a PRIORITY_UPDATE flood',
+    (c) => c.write(Buffer.concat(repeated(2000, frameBytes(FrameType.priorityUpdate, 0, 0, uint32(7))))),
+  ],
   ['a WINDOW_UPDATE flood', (c) => c.write(Buffer.concat(repeated(2000, increment(0, 1))))],
   ['a flood of unknown frames', (c) => c.write(Buffer.concat(repeated(2000, frameBytes(0xfa, 0, 0))))],
   [

@@ -46,7 +46,17 @@ function malformed(): (readonly [story: string, fields: readonly Pair[]])[] {
     ['§8.3.1 a :scheme that is not served', replaced(':scheme', 'ftp')],
     ['§8.5 CONNECT with :path', replaced(':method', 'CONNECT')],
     ['§8.5 CONNECT without :authority', [[':method', 'CONNECT']]],
-    ['RFC 8441 :protocol that was not offered', [[':protocol', 'websocket'], ...replaced(':method', 'CONNECT')]],
+    ['RFC 8441 §4 :protocol without CONNECT', [[':protocol', 'websocket'], ...requestFields()]],
+    ['RFC 8441 §4 :protocol without :path', extended().filter(([name]) => name !== ':path')],
+    ['RFC 8441 §4 :protocol without :scheme', extended().filter(([name]) => name !== ':scheme')],
+    ['RFC 8441 §4 :protocol without :authority', extended().filter(([name]) => name !== ':authority')],
+    ['RFC 8441 §4 an empty :authority beside :protocol', replacedIn(extended(), ':authority', '')],
+    ['RFC 8441 §4 a :path of an asterisk beside :protocol', replacedIn(extended(), ':path', '*')],
+    ['RFC 8441 §4 :protocol twice', [[':protocol', 'websocket'], ...extended()]],
+    ['RFC 8441 §4 an empty :protocol', extended('')],
+    ['RFC 8441 §4 a :protocol that is no token', extended('web socket')],
+    ['RFC 8441 §4 a :protocol with a line feed', extended('websocket\nx: y')],
+    ['RFC 9110 §9.3.6 an extended CONNECT with a content-length', [...extended(), ['content-length', '0']]],
     [
       '§8.1.1 two content-lengths',
       requestFields([
@@ -58,6 +68,14 @@ function malformed(): (readonly [story: string, fields: readonly Pair[]])[] {
     ['§8.1.1 a signed content-length', withField('content-length', '+0')],
     ['§8.1.1 a content-length without a body', withField('content-length', '5')],
   ]
+}
+
+function extended(protocol = 'websocket'): Pair[] {
+  return [[':protocol', protocol], ...requestFields([], 'CONNECT', '/chat')]
+}
+
+function replacedIn(fields: readonly Pair[], name: string, value: string): Pair[] {
+  return fields.map(([one, old]) => [one, one === name ? value : old])
 }
 
 for (const [story, fields] of malformed()) {

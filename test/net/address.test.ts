@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { formatAddress, parseBind, parseOrigin, parseUpstreamUrl, plainAddress } from '../../src/net/address.js'
+import { formatAddress, parseBind, parseOrigin, plainAddress } from '../../src/net/address.js'
 
 describe('parseBind', () => {
   const accepted: readonly (readonly [raw: string, host: string | undefined, port: number])[] = [
@@ -35,42 +35,6 @@ describe('parseBind', () => {
   for (const [raw, mistake, hint] of refused) {
     test(`${JSON.stringify(raw)} ${mistake}`, () =>
       assert.deepEqual(parseBind(raw), hint === undefined ? { mistake } : { mistake, hint }))
-  }
-})
-
-describe('parseUpstreamUrl', () => {
-  const accepted: readonly (readonly [raw: string, host: string, port: number])[] = [
-    ['http://127.0.0.1:3001', '127.0.0.1', 3001],
-    ['http://[::1]:3001', '::1', 3001],
-    ['HTTP://Backend.internal:65535', 'backend.internal', 65535],
-    ['http://backend', 'backend', 80],
-  ]
-  for (const [raw, host, port] of accepted) {
-    test(`${raw} is ${host}, port ${port}`, () =>
-      assert.deepEqual(parseUpstreamUrl(raw), { value: { scheme: 'http', host, port } }))
-  }
-
-  const refused: readonly (readonly [raw: string, mistake: string, hint?: string])[] = [
-    ['', 'is not an http:// URL', 'write "http://host:port"'],
-    ['127.0.0.1:3001', 'is not an http:// URL', 'write "http://127.0.0.1:3001"'],
-    ['ftp://a', 'is not an http:// URL', 'write "http://host:port"'],
-    ['https://a', 'asks for TLS to the upstream, which is not supported', 'write "http://host:port"'],
-    ['http://a:3001/', 'has a path, which is not supported', 'write "http://a:3001"'],
-    ['http://a:3001/app', 'has a path, which is not supported', 'write "http://a:3001"'],
-    ['http://a:3001?x', 'has a query, which is not supported', 'write "http://a:3001"'],
-    ['http://a:3001#x', 'has a fragment, which is not supported', 'write "http://a:3001"'],
-    ['http://u:p@a:3001', 'has credentials, which are not supported'],
-    ['http://', 'has no host'],
-    ['http://:3001', 'has no host'],
-    ['http://a:0', 'has port 0, which nobody listens on'],
-    ['http://a:65536', 'has the port "65536", which is not a number from 0 to 65535'],
-    ['http://a:', 'has the port "", which is not a number from 0 to 65535'],
-    ['http://0x7f.1:80', 'has the host "0x7f.1", which is neither a name nor an IP address'],
-    ['http://bücher:80', 'has the host "bücher", which is neither a name nor an IP address'],
-  ]
-  for (const [raw, mistake, hint] of refused) {
-    test(`${JSON.stringify(raw)} ${mistake}`, () =>
-      assert.deepEqual(parseUpstreamUrl(raw), hint === undefined ? { mistake } : { mistake, hint }))
   }
 })
 

@@ -1,7 +1,7 @@
 // The reference of the configuration as rows, read off the JSON Schema. Used by the README's table and its test.
 
 import { mainSchema } from '../../src/config/schema.js'
-import { type SchemaNode, toSchemaNode } from '../../src/config/schema-node.js'
+import { branches, namedNode, type SchemaNode, toSchemaNode } from '../../src/config/schema-node.js'
 
 /** One key of the configuration: `vhosts[].respond.status`, what it takes, its default as written in YAML, its meaning. */
 export interface ReferenceRow {
@@ -27,14 +27,18 @@ function rowsOf(parent: SchemaNode, prefix: string): readonly ReferenceRow[] {
 }
 
 function childRows(node: SchemaNode, key: string): readonly ReferenceRow[] {
-  const [first = node] = node.anyOf ?? []
-  if (first.items !== undefined) return rowsOf(first.items, `${key}[].`)
-  return rowsOf(first, `${key}.`)
+  for (const branch of branches(node)) {
+    const named = namedNode(branch)
+    if (named !== undefined) return childRows(named, `${key}.<name>`)
+    if (branch.items !== undefined) return childRows(branch.items, `${key}[]`)
+    if (branch.properties !== undefined) return rowsOf(branch, `${key}.`)
+  }
+  return []
 }
 
 function defaultOf(node: SchemaNode, isRequired: boolean): string {
   if (isRequired) return 'required'
-  if (node.default === undefined || node.properties !== undefined) return ''
+  if (node.default === undefined || node.type === 'object') return ''
   return node.default === '' ? '""' : yamlWord(node.default)
 }
 
@@ -45,7 +49,15 @@ function yamlWord(value: unknown): string {
 function typeOf(node: SchemaNode): string {
   if (node.anyOf !== undefined) return node.anyOf.map(typeOf).join(' or ')
   if (node.enum !== undefined) return node.enum.map(yamlWord).join(', ')
-  if (node.items !== undefined) return node.items.properties ? 'list of maps' : `list of ${typeOf(node.items)}s`
+  if (node.items !== undefined) return `list of ${pluralOf(node.items)}`
   if (node.type === 'integer') return `${node.minimum} to ${node.maximum}`
+  const named = namedNode(node)
+  if (named !== undefined) return `map of ${pluralOf(named)}`
   return node.type === 'object' ? 'map' : (node.type ?? '')
+}
+
+function pluralOf(node: SchemaNode): string {
+  return branches(node)
+    .map((branch) => (branch.enum === undefined ? `${typeOf(branch)}s` : typeOf(branch)))
+    .join(' or ')
 }

@@ -3,12 +3,14 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/http/retry.js'
 import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
+import { Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 import { defaultHttp2Limits } from './http2-limits.js'
@@ -25,23 +27,36 @@ export interface GatewayOptions {
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
-/** An endpoint with timeouts that no test reaches by accident. */
-export function endpointOf(
-  port: number,
-  timeouts: Partial<Record<'connectMs' | 'responseMs' | 'bodyIdleMs' | 'idleMs', number>> = {},
-): Endpoint {
-  return new Endpoint({
-    host: '127.0.0.1',
-    port,
-    label: `http://127.0.0.1:${port}`,
-    timeouts: { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000, idleMs: 4_000, ...timeouts },
-    limits: { headerBytes: 65_536, headerCount: 256 },
-  })
+/** Timeouts of an upstream that no test reaches by accident. */
+const calmTimeouts = { connectMs: 5_000, responseMs: 60_000, bodyIdleMs: 60_000, idleMs: 4_000, tunnelIdleMs: 60_000 }
+
+/** Forwards to one endpoint. */
+export function forwardTo(port: number, timeouts: Partial<typeof calmTimeouts> = {}): ForwardAction {
+  return forwardToAll([port], { timeouts })
 }
 
-/** Forwards to an endpoint. */
-export function forwardTo(port: number, timeouts: Parameters<typeof endpointOf>[1] = {}): ForwardAction {
-  return { kind: 'forward', endpoint: endpointOf(port, timeouts), via: true }
+/** Forwards to the endpoints at `ports`, the first one first; what is said about retries replaces the default. */
+export function forwardToAll(
+  ports: readonly number[],
+  more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
+): ForwardAction {
+  const endpoints = ports.map((port) => endpointAt(port, more.timeouts))
+  const retries = {
+    attemptsMax: 2,
+    causes: new Set(['connect', 'reset', 502, 503, 504] as const),
+    budget: new RetryBudget(defaultRetryBounds, performance.now()),
+    ...more.retries,
+  }
+  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries }
+}
+
+function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
+  return new Endpoint({
+    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
+    label: `http://127.0.0.1:${port}`,
+    timeouts: { ...calmTimeouts, ...timeouts },
+    limits: { headerBytes: 65_536, headerCount: 256 },
+  })
 }
 
 /** Answers with a text. */
@@ -53,6 +68,8 @@ export function respondWith(body: string): SiteAction {
 export class Gateway {
   readonly entries: RequestEntry[] = []
   readonly connections = new Set<ServedConnection>()
+  /** What the connections came over, in the order in which they came. */
+  readonly sockets = new Set<Socket>()
   readonly #server: Server
   #view: ListenerView
 
@@ -74,7 +91,7 @@ export class Gateway {
     })
     const limits = {
       ...defaultHttp2Limits,
-      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, bodyBytesPerSecondMin: 100 },
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
@@ -83,9 +100,16 @@ export class Gateway {
       const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
       const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
-      socket.on('close', () => this.connections.delete(served))
+      this.sockets.add(socket)
+      socket.on('close', () => {
+        this.connections.delete(served)
+        this.sockets.delete(socket)
+      })
     }
-    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
+    this.#server =
+      options.tls === undefined
+        ? createServer(accept)
+        : createTlsServer({ ...options.tls, ALPNProtocols: [options.protocol ?? 'http/1.1'] }, accept)
   }
 
   async open(): Promise<this> {
@@ -116,6 +140,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',
@@ -129,7 +154,7 @@ function siteOf(id: string, action: SiteAction): VirtualHost {
 const entryKeys = [
   ...['listener', 'vhost', 'host', 'sni', 'protocol', 'tlsVersion', 'method', 'target', 'status', 'reason', 'peer'],
   ...['claimed', 'claimedBy', 'upstream', 'upstreamStatus', 'upstreamMs', 'requestId', 'connectionId', 'generation'],
-  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers'],
+  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers', 'failedAttempts'],
 ] as readonly (keyof RequestEntry)[]
 
 /** Getters of an exchange as plain values, since they change with it. */

@@ -31,6 +31,15 @@ test('the fields stand in the order of the contract', () => {
   assert.deepEqual(fields, ['level', 'time', 'event', ...Object.keys(requestEntry()), 'headers', 'msg'])
 })
 
+test('attempts are told of only where there was more than one', () => {
+  const failedAttempts = ['http://127.0.0.1:1 upstream_unreachable', 'unix:/run/"a" 503']
+  const { attempts, failedAttempts: told } = JSON.parse(lineOf(requestEntry({ headers: { a: 'b' }, failedAttempts })))
+  assert.deepEqual([attempts, told], [3, failedAttempts])
+  assert.equal('attempts' in JSON.parse(lineOf(requestEntry())), false)
+  const many = Array.from({ length: 1000 }, (_, index) => `http://10.0.0.1:${index} upstream_reset`)
+  assert.deepEqual(JSON.parse(lineOf(requestEntry({ failedAttempts: many }))).failedAttempts, many)
+})
+
 test('what was never known is null', () => {
   const unknown: Record<string, null> = {}
   for (const name of Object.keys(requestEntry())) unknown[name] = null

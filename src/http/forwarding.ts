@@ -1,0 +1,126 @@
+// The attempts of one exchange at the endpoints of its upstream: hears how each one ends, and tries again where that cannot
+// execute a request twice. Made by forwarding for each request.
+import type { ConnectionChoice, Endpoint } from '../upstream/endpoint.js'
+import type { AttemptObserver, Tunnel } from '../wire/attempt.js'
+import { type BodySource, unknownLength } from '../wire/body.js'
+import { nowMs } from '../wire/deadlines.js'
+import type { ResponseHead } from '../wire/downstream.js'
+import { Failure } from '../wire/failure.js'
+import { Field } from '../wire/field-names.js'
+import type { Exchange } from './exchange.js'
+import { prepareResponse } from './headers.js'
+import type { ForwardedRequest } from './outgoing-request.js'
+import { isIdempotent, type RetryCause } from './retry.js'
+
+const noEndpoint = new Failure('no_endpoint', 'no endpoint of the upstream is available')
+const notAsked = new Failure('upstream_protocol', 'an upgrade that nobody asked for')
+const noneTried: readonly Endpoint[] = []
+
+/** One exchange on its way. */
+export class Forwarding implements AttemptObserver {
+  readonly #exchange: Exchange
+  readonly #request: ForwardedRequest
+  readonly #startedMs = nowMs()
+  #endpoint: Endpoint | undefined
+  #tried = noneTried
+  #attempts = 0
+  #isHeard = false
+
+  constructor(exchange: Exchange, request: ForwardedRequest) {
+    this.#exchange = exchange
+    this.#request = request
+  }
+
+  /** Makes the first attempt. */
+  start(): void {
+    const { action, hash } = this.#request
+    action.retries.budget.earn()
+    const endpoint = action.upstream.choose(hash, noneTried)
+    if (endpoint === undefined) this.#exchange.fail(noEndpoint)
+    else this.#attempt(endpoint, 'pooled')
+  }
+
+  onInformational(head: ResponseHead): void {
+    this.#isHeard = true
+    prepareResponse(head.headers)
+    this.#exchange.downstream.inform(head)
+  }
+
+  onResponse(head: ResponseHead, body: BodySource | undefined): void {
+    const exchange = this.#exchange
+    if (head.status >= 500 && this.#leaves(head.status, body)) return
+    exchange.upstreamMs = nowMs() - this.#startedMs
+    exchange.upstreamStatus = head.status
+    exchange.status = head.status
+    prepareResponse(head.headers)
+    if (body?.lengthBytes !== unknownLength) head.headers.dropAll(Field.trailer)
+    exchange.downstream.respond(head, body)
+  }
+
+  onUpgrade(_head: ResponseHead, tunnel: Tunnel): void {
+    tunnel.source.abort(notAsked)
+    this.#exchange.fail(notAsked)
+  }
+
+  onFailure(failure: Failure): void {
+    if (!this.#retry(failure)) this.#exchange.fail(failure)
+  }
+
+  /** Whether nothing was said to the client and nothing of the request is gone, so that all of it can be done anew. */
+  get #isRepeatable(): boolean {
+    return !this.#isHeard && this.#request.body?.isConsumed !== true
+  }
+
+  /** Whether an answer with `status` was given up for that of another endpoint. */
+  #leaves(status: number, body: BodySource | undefined): boolean {
+    const { action, method } = this.#request
+    if (!action.retries.causes.has(status) || !this.#isRepeatable || !isIdempotent(method)) return false
+    const endpoint = this.#another(status)
+    if (endpoint === undefined) return false
+    if (body !== undefined) this.#exchange.attempt?.cancel()
+    this.#attemptAgain(endpoint, { reason: String(status), choice: 'pooled' })
+    return true
+  }
+
+  #retry(failure: Failure): boolean {
+    if (failure.retry === 'never' || !this.#isRepeatable) return false
+    if (failure.retry === 'if_idempotent' && !isIdempotent(this.#request.method)) return false
+    if (failure.suspect === 'connection') return this.#retryFresh(failure)
+    const endpoint = this.#another(failure.retry === 'always' ? 'connect' : 'reset')
+    if (endpoint === undefined) return false
+    this.#attemptAgain(endpoint, { reason: failure.code, choice: 'pooled' })
+    return true
+  }
+
+  // A connection was closed while it was idle, and nobody knew. That costs no budget: a request meets it once, and where an
+  // outage closes them all there are soon none left.
+  #retryFresh(failure: Failure): boolean {
+    if (this.#endpoint === undefined || this.#attempts >= this.#request.action.retries.attemptsMax) return false
+    this.#attemptAgain(this.#endpoint, { reason: failure.code, choice: 'fresh' })
+    return true
+  }
+
+  /** An endpoint that was not tried yet; undefined where there is none, or no more attempts are allowed. */
+  #another(cause: RetryCause): Endpoint | undefined {
+    const { action, hash } = this.#request
+    const { retries, upstream } = action
+    if (this.#attempts >= retries.attemptsMax || !retries.causes.has(cause)) return undefined
+    if (this.#endpoint !== undefined) this.#tried = [...this.#tried, this.#endpoint]
+    const endpoint = upstream.choose(hash, this.#tried)
+    return endpoint !== undefined && retries.budget.spend(nowMs()) ? endpoint : undefined
+  }
+
+  #attemptAgain(endpoint: Endpoint, { reason, choice }: { reason: string; choice: ConnectionChoice }): void {
+    this.#exchange.addFailedAttempt(reason)
+    this.#attempt(endpoint, choice)
+  }
+
+  #attempt(endpoint: Endpoint, choice: ConnectionChoice): void {
+    const number = ++this.#attempts
+    this.#endpoint = endpoint
+    this.#exchange.upstream = endpoint.label
+    const attempt = endpoint.send(this.#request, this, choice)
+    // One that failed at once has been followed by another by now.
+    if (number === this.#attempts) this.#exchange.attempt = attempt
+  }
+}

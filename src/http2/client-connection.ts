@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, nowMs } from '../wire/deadlines.js'
-import { Failure, type RetryRule } from '../wire/failure.js'
+import { Failure, type RetryRule, type Suspect } from '../wire/failure.js'
 import { ControlBudget } from './armour.js'
 import { clientBounds, clientSettings } from './client-limits.js'
 import { ClientStream } from './client-stream.js'
@@ -34,7 +34,10 @@ export interface Http2ClientConnectionOptions {
 const blame: Blame = { protocol: 'upstream_protocol', body: 'upstream_protocol', flood: 'upstream_protocol' }
 const closedHere = new Failure('shutdown', 'the connection to the endpoint was ended here')
 const left = new Failure('upstream_reset', 'the connection has ended')
-const neverSent = new Failure('upstream_reset', 'the connection takes no more requests', { retry: 'always' })
+const neverSent = new Failure('upstream_reset', 'the connection takes no more requests', {
+  retry: 'always',
+  suspect: 'connection',
+})
 const noSwitch = new Failure(
   'upstream_protocol',
   'the endpoint does not offer extended CONNECT, which a switch of protocols needs',
@@ -61,6 +64,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   readonly #settings: EndpointSettings
   /** Streams above were not looked at by the endpoint (RFC 9113 §6.8). */
   #lastServedId = windowBytesMax
+  #hasServed = false
   #isOwnerTold = false
   #error: Error | undefined
 
@@ -147,7 +151,10 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   wasReset(stream: ClientStream | undefined, code: number): boolean {
     if (stream === undefined) return this.armour.takesControl(this.eventMs)
     const retry = code === ErrorCode.refusedStream && !stream.hasAnswerBegun ? 'always' : 'never'
-    stream.break(new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, { retry }))
+    const detail = `the endpoint reset the stream: ${errorName(code)}`
+    // Refused for want of room: another connection may have some.
+    const suspect = retry === 'always' ? 'connection' : 'endpoint'
+    stream.break(new Failure('upstream_reset', detail, { retry, suspect, resetCode: code }))
     return true
   }
 
@@ -159,7 +166,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.#lastServedId = lastStreamId
     this.#retire()
     const detail = `the endpoint said goodbye: ${errorName(code)} ${text.replace(/[^\x20-\x7e]/g, '?')}`.trimEnd()
-    const unserved = new Failure('upstream_reset', detail, { retry: 'always' })
+    const unserved = new Failure('upstream_reset', detail, { retry: 'always', suspect: 'connection' })
     for (const stream of [...this.streams.all()]) if (stream.id > lastStreamId) stream.break(unserved)
     this.settlePending()
   }
@@ -175,6 +182,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   }
 
   answered(status: number): void {
+    this.#hasServed = true
     this.#owner.onAnswered(status)
   }
 
@@ -284,8 +292,10 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 
   #breakAll(failure: Failure): void {
     this.#tellOwner()
-    const early = retried(failure, 'if_idempotent')
-    const unsent = retried(failure, 'always')
+    // One that has served before most likely closed before the request reached it; a new one says something of the endpoint.
+    const suspect = this.#hasServed ? 'connection' : 'endpoint'
+    const early = retried(failure, { retry: 'if_idempotent', suspect })
+    const unsent = retried(failure, { retry: 'always', suspect })
     for (const stream of [...this.streams.all()]) {
       if (stream.isUnsent) stream.break(unsent)
       else stream.break(stream.hasAnswerBegun ? failure : early)
@@ -300,7 +310,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 }
 
 /** The same failure for a request that may be sent again; not while we end ourselves. */
-function retried(failure: Failure, retry: RetryRule): Failure {
+function retried(failure: Failure, rules: { retry: RetryRule; suspect: Suspect }): Failure {
   if (failure.code === 'shutdown') return failure
-  return new Failure(failure.code, failure.detail, { retry, cause: failure.cause })
+  return new Failure(failure.code, failure.detail, { ...rules, cause: failure.cause })
 }

@@ -40,6 +40,8 @@ export abstract class OutgoingStream implements BodySink {
   isClosed = false
   /** Nothing more will be queued; what waits is the end. */
   isSourceEnded = false
+  /** Closed by a RST_STREAM of ours. */
+  isResetHere = false
   /** Our END_STREAM was written. */
   isLocalEnded = false
   trailers: HeaderBlock | undefined
@@ -70,8 +72,19 @@ export abstract class OutgoingStream implements BodySink {
   /** Its END_STREAM was handed to the socket. */
   abstract sent(): void
 
+  /** The stream ends without a word to the peer, who has ended it, or is gone. */
+  abstract break(failure: Failure): void
+
   /** The body is not as long as its source announced. */
   abstract misframed(reason: string): void
+
+  /** Ends the stream with RST_STREAM; both bodies are broken off. */
+  resetWith(code: number, failure: Failure): void {
+    if (this.isClosed) return
+    this.isResetHere = true
+    this.#home.outbox.rstStream(this.id, code)
+    this.break(failure)
+  }
 
   /** Lets a body flow into the queue. */
   sendFrom(source: BodySource): void {

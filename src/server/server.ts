@@ -5,11 +5,13 @@ import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { connectionHooks } from './connection-hooks.js'
+import { endpointLog } from './endpoint-log.js'
 import { ListenerSet } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
+import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
@@ -45,6 +47,7 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      endpointObserver: endpointLog(() => this.#log.current),
       onBug: (error) => this.reportBug(error),
     })
   }
@@ -96,7 +99,7 @@ export class Server {
     await this.#reload.close()
     this.#certificates.close()
     await this.#listeners.close(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
-    for (const endpoint of this.#snapshot?.endpoints.values() ?? []) endpoint.retire()
+    if (this.#snapshot !== undefined) retireUpstreams(this.#snapshot.upstreams)
     this.#failures.flush()
     this.#reportConnections()
     this.#log.current.info('shutdown', 'everything is closed')
@@ -117,7 +120,7 @@ export class Server {
     log.commit()
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
-    for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
+    serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#certificates.follow(snapshot)
     return []
   }

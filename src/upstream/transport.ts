@@ -124,6 +124,8 @@ export class PendingTransport implements EstablishedTransport {
   #watch(socket: Socket): void {
     socket.on('error', (error: Error) => {
       this.#error ??= error
+      // A TLS socket that meets an error behind its handshake stays open, and says nothing more.
+      socket.destroy()
     })
     socket.on('close', () => this.#fail())
   }

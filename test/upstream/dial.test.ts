@@ -16,6 +16,7 @@ import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { until } from '../support/deadline.js'
 import {
   deadPort,
+  dial,
   established,
   failing,
   hasOpen,
@@ -264,3 +265,46 @@ test('a PROXY header stands before TLS, and bytes pass both ways behind it', asy
   transport.socket.destroy()
   await until('the connection closes', () => secured.sockets.every(({ destroyed }) => destroyed))
 })
+
+const wholeBytes = 8 * 1024 * 1024
+const whole = Buffer.alloc(wholeBytes, 'what is sent, in order; ')
+
+for (const kind of ['plain', 'TLS', 'TLS behind a PROXY header'] as const) {
+  test(`a transport that is paused (${kind}) stops reading, and loses nothing`, async (context) => {
+    const pair = await makeCertificate({ names: ['shop.test'] })
+    const plain = await plainServer(context, (socket) => socket.write(whole))
+    const secured = await tlsServer(context, { cert: pair.cert, key: pair.key }, (socket) => socket.write(whole))
+    const front = await plainServer(context, (socket) => {
+      socket.once('readable', () => {
+        socket.read(clientHeader.length)
+        secured.adopt(socket)
+      })
+    })
+    const tls = trusting(pair.cert)
+    const port = kind === 'TLS' ? secured.port : front.port
+    const address = kind === 'plain' ? plainAddress(plain.port) : tlsAddress(port)
+    const target = targetOf(context, { address, tls, serverName: 'shop.test' })
+    const proxyHeader = kind === 'TLS behind a PROXY header' ? clientHeader : undefined
+    const chunks: Buffer[] = []
+    let readBytes = 0
+    const outcome = await dial(target, {
+      proxyHeader,
+      onEstablished: (transport) => {
+        context.after(() => transport.socket.destroy())
+        transport.onBytes = (chunk) => {
+          if (chunks.length === 0) transport.socket.pause()
+          chunks.push(chunk)
+          readBytes += chunk.length
+        }
+      },
+    })
+    await until('something is read', () => readBytes > 0)
+    // Long enough for everything to come, if it came.
+    for (let turn = 0; turn < 50; turn++)
+      await established(context, targetOf(context, { address: plainAddress(plain.port) }))
+    assert.ok(readBytes < wholeBytes / 2, `${readBytes} bytes were read`)
+    outcome.transport?.socket.resume()
+    await until('all of it is read', () => readBytes === wholeBytes)
+    assert.ok(Buffer.concat(chunks).equals(whole))
+  })
+}

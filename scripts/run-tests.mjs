@@ -3,12 +3,12 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 
 const testDeadlineMs = 600_000
 const installDeadlineMs = 180_000
 
-/** The programs that the interop tests drive, and the Debian packages that hold them. */
+/** The programs that the interop tests drive, or files of theirs, and the Debian packages that hold them. */
 const packageOf = {
   nginx: 'nginx-light',
   haproxy: 'haproxy',
@@ -16,6 +16,7 @@ const packageOf = {
   h2load: 'nghttp2-client',
   openssl: 'openssl',
   chromium: 'chromium',
+  '/usr/lib/nginx/modules/ngx_stream_module.so': 'libnginx-mod-stream',
 }
 
 const [group, filter] = process.argv.slice(2)
@@ -69,6 +70,7 @@ function missingPrograms() {
 }
 
 function isInstalled(program) {
+  if (isAbsolute(program)) return existsSync(program)
   const folders = `${process.env.PATH}:/usr/sbin`.split(':')
   return folders.some((folder) => existsSync(join(folder, program)))
 }

@@ -13,7 +13,7 @@ const namesShownMax = 10
 export interface Answering {
   readonly kind: 'site' | 'route'
   /** The names of the upstreams that it may use. */
-  readonly upstreams: readonly string[]
+  readonly upstreams: ReadonlySet<string>
 }
 
 /** Mistakes of `upstream`, `respond` and `redirect`. */
@@ -33,19 +33,19 @@ function checkOne(value: ValueMap, kind: Answering['kind']): readonly Mistake[] 
   })
 }
 
-function checkReference(raw: unknown, upstreams: readonly string[]): readonly Mistake[] {
+function checkReference(raw: unknown, upstreams: ReadonlySet<string>): readonly Mistake[] {
   const parsed = typeof raw === 'string' ? parseUpstreamReference(raw) : undefined
   if (parsed === undefined || 'mistake' in parsed || parsed.value.kind !== 'name') return []
   const { name } = parsed.value
-  if (upstreams.includes(name)) return []
-  const hint = didYouMean(name, upstreams) ?? otherNames(name, upstreams)
+  if (upstreams.has(name)) return []
+  const hint = didYouMean(name, [...upstreams]) ?? otherNames(name, upstreams)
   return [{ path: ['upstream'], aim: 'value', message: `upstream ${shown(name)} is not defined`, hint }]
 }
 
-function otherNames(name: string, upstreams: readonly string[]): string {
-  if (upstreams.length === 0) return `define it under upstreams, or write "http://${name}" for a host of that name`
-  const rest = upstreams.length > namesShownMax ? ', …' : ''
-  return `there are ${upstreams.slice(0, namesShownMax).join(', ')}${rest}`
+function otherNames(name: string, upstreams: ReadonlySet<string>): string {
+  if (upstreams.size === 0) return `define it under upstreams, or write "http://${name}" for a host of that name`
+  const rest = upstreams.size > namesShownMax ? ', …' : ''
+  return `there are ${[...upstreams].slice(0, namesShownMax).join(', ')}${rest}`
 }
 
 // RFC 9110 §6.4.1: these have no body.

@@ -12,7 +12,7 @@ import { isMap, listAt, type ValueMap } from './value.js'
 export interface RouteSurroundings {
   /** The listeners that serve the site. */
   readonly serving: readonly ListenerSketch[]
-  readonly upstreams: readonly string[]
+  readonly upstreams: ReadonlySet<string>
 }
 
 /** Mistakes of the routes of a site, and of its own redirect. */

@@ -16,7 +16,7 @@ import { isMap, listAt, type ValueMap } from './value.js'
 export interface SiteSurrounding extends Surrounding {
   readonly listeners: readonly ListenerSketch[]
   /** The names of the upstreams that it may use. */
-  readonly upstreams: readonly string[]
+  readonly upstreams: ReadonlySet<string>
 }
 
 /** Mistakes within one site. */

@@ -27,7 +27,10 @@ export interface ListenerConfig {
   readonly tls: boolean
   /** Never true on a plain listener. */
   readonly http2: boolean
+  /** Never true without HTTP/2. */
+  readonly announceOrigins: boolean
   readonly redirectToHttps: boolean
+  readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place
 }
 
@@ -133,7 +136,17 @@ export interface ErrorPageConfig {
   /** 400 to 599. */
   readonly status: number
   readonly contentType: string
-  readonly body: string
+  /** The same object for all pages of one load that are the same file. */
+  readonly page: TextFile
+}
+
+/** A file as it was read by a load, which follows its changes. */
+export interface TextFile {
+  /** Absolute. */
+  readonly path: string
+  readonly text: string
+  /** Of the text: what differs differs here. */
+  readonly hash: string
 }
 
 /** The log; `file` is absolute, null is stdout. */

@@ -32,6 +32,6 @@ export function readErrorPages(errors: VhostInput['errors'], { file, texts }: Su
     .flatMap(({ status, path }) => {
       const read = texts.read(path)
       const contentType = contentTypeOf(path)
-      return 'value' in read && contentType !== undefined ? [{ status, contentType, body: read.value }] : []
+      return 'value' in read && contentType !== undefined ? [{ status, contentType, page: read.value }] : []
     })
 }

@@ -3,9 +3,9 @@
 
 import { servingListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
-import { type ConfigError, formatPlace, type Place } from './config-error.js'
+import type { ConfigError, Place } from './config-error.js'
 import { type Files, readText } from './files.js'
-import { isWithin, locate, type Mistake, rebase } from './mistake.js'
+import { isWithin, locate, type Mistake, type Path, rebase } from './mistake.js'
 import type { Parse, ParseResult, Source } from './parse.js'
 import { printable, shown } from './printable.js'
 import { upstreamsSchema } from './schema-upstream.js'
@@ -13,7 +13,7 @@ import { type ReadSite, readClaims, readSite, type SiteContext } from './site.js
 import { toUpstreams, type UpstreamDefaults } from './upstream.js'
 import type { UpstreamConfig } from './upstream-config.js'
 import { validate } from './validate.js'
-import { isMap, listAt } from './value.js'
+import { isMap, listAt, type ValueMap } from './value.js'
 
 /** An included file, and what it is read with. */
 export interface IncludedFile {
@@ -35,23 +35,37 @@ export interface ReadFile {
   readonly upstreams: (main: UpstreamDefaults) => readonly UpstreamConfig[]
 }
 
-/** Reads an included file: one site, or a list of them under `vhosts`, which may have `upstreams` of their own. */
+/** Reads an included file: one site, or a list of them under `vhosts`; beside either `upstreams` of their own. */
 export function readIncluded(included: IncludedFile): ReadFile {
   const { path: file, context } = included
   const parsed = readAndParse(included)
   if ('errors' in parsed) return brokenFile({ file, context, errors: parsed.errors })
   const { source } = parsed
-  if (isMap(source.value) && !('vhosts' in source.value)) {
-    return { sites: [readSite({ source, path: [], index: 0 }, context)], upstreams: () => [] }
-  }
   const { output = {}, mistakes } = readUpstreams(source, included)
   const errors = [...checkFile(source), ...mistakes].map((mistake) => locate(mistake, source))
   if (errors.length > 0) return brokenFile({ file, context, errors, source })
-  const own = { ...context, upstreams: [...context.upstreams, ...upstreamNames(source.value)] }
-  const sites = listAt(source.value, 'vhosts').map((_, index) =>
-    readSite({ source, path: ['vhosts', index], index }, own),
-  )
+  const own = withNames(context, upstreamNames(source.value))
+  const sites = sitePaths(source.value).map((path, index) => readSite({ source: siteSource(source), path, index }, own))
   return { sites, upstreams: (main) => toUpstreams(output, { source, texts: context.texts }, main) }
+}
+
+function isOneSite(value: unknown): value is ValueMap {
+  return isMap(value) && !('vhosts' in value)
+}
+
+function sitePaths(value: unknown): readonly Path[] {
+  return isOneSite(value) ? [[]] : listAt(value, 'vhosts').map((_, index) => ['vhosts', index])
+}
+
+// Of a file that is one site, the upstreams are no part of the site.
+function siteSource(source: Source): Source {
+  if (!isOneSite(source.value) || !('upstreams' in source.value)) return source
+  const { upstreams: _, ...site } = source.value
+  return { ...source, value: site }
+}
+
+function withNames(context: SiteContext, names: readonly string[]): SiteContext {
+  return names.length === 0 ? context : { ...context, upstreams: new Set([...context.upstreams, ...names]) }
 }
 
 function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseResult {
@@ -69,10 +83,8 @@ interface BrokenFile {
 }
 
 function brokenFile({ file, context, errors, source }: BrokenFile): ReadFile {
-  const sites = source === undefined ? [] : listAt(source.value, 'vhosts')
-  const claims = sites.flatMap((_, index) =>
-    source === undefined ? [] : readClaims({ source, path: ['vhosts', index] }),
-  )
+  const paths = source === undefined ? [] : sitePaths(source.value)
+  const claims = paths.flatMap((path) => (source === undefined ? [] : readClaims({ source, path })))
   const listeners = servingListeners(undefined, context.listeners)
   return { sites: [{ file, index: undefined, claims, listeners, errors, build: undefined }], upstreams: () => [] }
 }
@@ -98,22 +110,28 @@ function checkTaken(source: Source, taken: Map<string, Place>): readonly Mistake
       taken.set(name, source.place(path, 'key'))
       return []
     }
-    const message = `upstream ${shown(name)} is taken by ${formatPlace(owner, '/')}`
+    const message = `upstream ${shown(name)} is taken by ${owner.file}:${owner.line}:${owner.column}`
     return [{ path, aim: 'key', message, hint: 'rename one of the two' }]
   })
 }
 
-const fileHint = 'an included file has one site, or a list under vhosts and nothing else but upstreams'
+const fileHint = 'an included file has one site or a list under vhosts, and no more than upstreams beside'
 
 function checkFile({ value, mistakes }: Source): readonly Mistake[] {
   if (!isMap(value)) return [{ path: [], aim: 'value', message: 'an included file must be a map', hint: fileHint }]
-  const outside = mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
+  const outside = mistakes.filter(({ path }) => path[0] === 'upstreams' || isOutside(path, value))
+  if (isOneSite(value)) return outside
   const strangers = Object.keys(value).filter((key) => key !== 'vhosts' && key !== 'upstreams')
   const unknown = strangers.map((key): Mistake => {
     return { path: [key], aim: 'key', message: `unknown key ${shown(key)} beside vhosts`, hint: fileHint }
   })
   const isList = Array.isArray(value['vhosts']) || outside.length > 0
   return [...outside, ...unknown, ...(isList ? [] : [noList])]
+}
+
+/** Whether a path leads to none of the file's sites. */
+function isOutside(path: Path, value: ValueMap): boolean {
+  return !isOneSite(value) && (path[0] !== 'vhosts' || path.length < 2)
 }
 
 const noList: Mistake = { path: ['vhosts'], aim: 'value', message: 'vhosts must be a list' }

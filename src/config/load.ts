@@ -49,7 +49,7 @@ export function loadConfig(mainFile: string, files: Files, parse: Parse = parseY
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
   const texts = new Texts(files)
-  const context = { listeners: sketchListeners(source.value), upstreams: upstreamNames(source.value), texts }
+  const context = { listeners: sketchListeners(source.value), upstreams: new Set(upstreamNames(source.value)), texts }
   const included = findIncluded(source.value, file, files)
   const main = validateMain(source, [...included.mistakes, ...checkUpstreams(source.value, { file, texts })])
   const taken = takenNames(source)
@@ -122,6 +122,7 @@ function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Conf
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
       http2: listener.tls && listener.http2,
+      proxyProtocol: listener.proxyProtocol,
       place: source.place(['listeners', index], 'value'),
     })),
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),

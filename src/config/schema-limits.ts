@@ -54,6 +54,11 @@ export const limitsSchema = z.strictObject({
   headerCount: whole(8, 10_000).default(256).describe('Header lines of one header block.'),
   targetBytes: whole(256, 1_048_576).default(16_384).describe('Bytes of a request target.'),
   pipelined: whole(1, 1000).default(16).describe('Requests of one HTTP/1.1 connection that wait for their turn.'),
+  bodyBytesPerSecondMin: whole(0, 1_000_000_000)
+    .default(100)
+    .describe(
+      'Bytes a second, averaged over `timeouts.bodyIdleMs`, that a client takes of an answer, or gives of a request that is not answered yet, while it alone is waited for.',
+    ),
   requestBodyBytes: requestBodyBytes()
     .default(null)
     .describe('Bytes of a request body, above which it is answered 413; null is no bound, for bodies are never kept.'),

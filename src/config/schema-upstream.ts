@@ -1,5 +1,6 @@
 // Upstreams as people write them. Used by schema.ts; sense across keys is check-upstreams.ts's work.
 
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { type EndpointAddress, parseEndpointAddress } from '../net/endpoint-address.js'
 import { normalizeHostname } from '../net/hostname.js'
@@ -81,17 +82,19 @@ const endpointLimitsSchema = z.strictObject({
   queueMs: wait(5000).describe('Milliseconds that a request waits for one before 503.'),
 })
 
-/** Bounds of an upstream's time; each is left to a more general one where it is absent. */
-export const upstreamTimeoutsSchema = z.strictObject({
-  connectMs: anyWait().optional().describe('Milliseconds to connect, TLS included; left out, `upstreamConnectMs`.'),
-  responseMs: anyWait()
-    .optional()
-    .describe('Milliseconds from the end of the request to the head of the response; left out, `upstreamResponseMs`.'),
-  idleMs: anyWait().optional().describe('Milliseconds a connection is kept unused; left out, `upstreamIdleMs`.'),
-  tunnelIdleMs: anyWait()
-    .optional()
-    .describe('Milliseconds in which no byte of a WebSocket or other tunnel moved; left out, `tunnelIdleMs`.'),
-})
+/** How long an upstream is given; `general` says where a bound comes from that is left out. */
+export function upstreamTimeouts(general: (key: string) => string) {
+  const bound = (meaning: string, key: string) =>
+    anyWait()
+      .optional()
+      .describe(`Milliseconds ${meaning}; left out, ${general(key)}.`)
+  return z.strictObject({
+    connectMs: bound('to connect, TLS included', 'upstreamConnectMs'),
+    responseMs: bound('from the end of a request to the head of its response', 'upstreamResponseMs'),
+    idleMs: bound('a connection is kept unused', 'upstreamIdleMs'),
+    tunnelIdleMs: bound('in which no byte of a WebSocket or other tunnel moved', 'tunnelIdleMs'),
+  })
+}
 
 /** A named group of endpoints. */
 export const upstreamSchema = z.strictObject({
@@ -115,7 +118,9 @@ export const upstreamSchema = z.strictObject({
     .prefault({})
     .describe('When a request is tried again, on another endpoint where there is one.'),
   limits: endpointLimitsSchema.prefault({}).describe('How much there may be for one endpoint.'),
-  timeouts: upstreamTimeoutsSchema.prefault({}).describe('How long things may take.'),
+  timeouts: upstreamTimeouts((key) => `as \`timeouts.${key}\` says`)
+    .prefault({})
+    .describe('How long things may take.'),
   proxyProtocol: z
     .enum(['v2'])
     .optional()
@@ -140,10 +145,11 @@ export function parseUpstreamReference(raw: string): Parsed<UpstreamReference> {
   return 'mistake' in parsed ? parsed : { value: { kind: 'address', address: parsed.value } }
 }
 
+// RFC 6066 §3: no address is a server name. What has none is verified by its address.
 function parseServerName(raw: string): Parsed<string> {
   const host = normalizeHostname(raw)
-  if (host === undefined || /:\d*$/.test(raw)) return { mistake: 'is not a host name' }
-  return { value: host }
+  if (host !== undefined && isIP(host) === 0 && !raw.includes(':')) return { value: host }
+  return { mistake: 'is not a host name', hint: 'write the name that stands in the certificate, without a port' }
 }
 
 /** Reads a Host as requests carry it, port and all. */

@@ -5,9 +5,7 @@ import { normalizeSitePattern } from '../net/hostname.js'
 import { parsePathPrefix, parseRedirectTarget } from '../net/path-prefix.js'
 import { requestBodyBytes } from './schema-limits.js'
 import { headerName, list, name, path, readBy, whole } from './schema-parts.js'
-import { parseUpstreamReference, upstreamTimeoutsSchema } from './schema-upstream.js'
-
-const headerValueLengthMax = 4096
+import { parseUpstreamReference, upstreamTimeouts } from './schema-upstream.js'
 
 /** A certificate and its key. */
 export const certificateSchema = z.strictObject({
@@ -55,10 +53,9 @@ const headerPolicySchema = z.strictObject({
   set: z
     .record(
       headerName(),
-      z
-        .string()
-        .regex(/^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/, { error: 'must be printable ASCII' })
-        .max(headerValueLengthMax),
+      z.string().regex(/^(?!.{4097})(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/, {
+        error: 'must be printable ASCII, 4096 characters at most',
+      }),
     )
     .prefault({})
     .describe('Header lines to add, each in place of those of its name.'),
@@ -108,7 +105,7 @@ export const vhostSchema = z
       .describe(
         'Bodies for what Hostward answers itself: status to file (html, txt, json, xml, svg), relative to this file.',
       ),
-    timeouts: upstreamTimeoutsSchema
+    timeouts: upstreamTimeouts(() => 'as the upstream says')
       .prefault({})
       .describe("How long things may take for this site, in place of its upstreams' timeouts."),
     limits: siteLimitsSchema.prefault({}).describe('How much there may be for this site.'),

@@ -2,27 +2,12 @@
 // validation, of the JSON Schema and of the README's reference. Sense across keys is the work of the check files.
 
 import { z } from 'zod'
-import { parseBind } from '../net/address.js'
 import { limitsSchema } from './schema-limits.js'
+import { listenerSchema } from './schema-listener.js'
 import { toSchemaNode } from './schema-node.js'
-import { headerName, list, name, path, readBy, wait, whole } from './schema-parts.js'
+import { headerName, list, path, wait, whole } from './schema-parts.js'
 import { upstreamsSchema } from './schema-upstream.js'
 import { certificateSchema, vhostSchema } from './schema-vhost.js'
-
-const listenerSchema = z
-  .strictObject({
-    name: name().describe('Name by which sites and the log refer to the listener.'),
-    bind: readBy(parseBind).describe('Address to accept connections on: "host:port", "[v6]:port", or ":port" for all.'),
-    tls: z.boolean().default(true).describe('Whether connections are TLS; false is plain HTTP/1.1.'),
-    http2: z.boolean().default(true).describe('Whether HTTP/2 is offered; on TLS listeners only.'),
-    redirectToHttps: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether known hosts are sent to https with 308, all but /.well-known/acme-challenge/; plain listeners only.',
-      ),
-  })
-  .describe('A bound, named address.')
 
 const reloadSchema = z.strictObject({
   watch: z
@@ -79,7 +64,7 @@ export const mainSchema = z.strictObject({
   include: list(path(), 0, 1000)
     .default([])
     .describe(
-      'More files, each with one site or a list under `vhosts`; a star in the last segment only, relative to this file.',
+      'More files, each with one site or a list under `vhosts`, and `upstreams` for its own sites; a star in the last segment only, relative to this file.',
     ),
   via: z
     .boolean()

@@ -2,6 +2,7 @@
 // turns it into what runs.
 
 import type { EndpointAddress } from '../net/endpoint-address.js'
+import type { TextFile } from './config.js'
 import type { Place } from './config-error.js'
 import type { StatusRange } from './status-ranges.js'
 
@@ -40,17 +41,15 @@ export interface UpstreamTlsConfig {
   /** Normalised: for SNI and verification; undefined is the host of the endpoint. */
   readonly serverName: string | undefined
   /** Undefined trusts the runtime's public roots. */
-  readonly ca: PemText | undefined
+  readonly ca: PemFile | undefined
   /** Shown where the endpoint asks for a certificate. Whether the key fits is not known here. */
-  readonly client: { readonly cert: PemText; readonly key: PemText } | undefined
+  readonly client: { readonly cert: PemFile; readonly key: PemFile } | undefined
   readonly verify: boolean
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3'
 }
 
-/** A PEM file as it was read, and the place that names it. */
-export interface PemText {
-  readonly path: string
-  readonly text: string
+/** A PEM file, and the place that names it. */
+export interface PemFile extends TextFile {
   readonly place: Place
 }
 

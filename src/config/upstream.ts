@@ -14,7 +14,7 @@ import type {
   EndpointConfig,
   HashKeyConfig,
   HealthCheckConfig,
-  PemText,
+  PemFile,
   UpstreamConfig,
   UpstreamTimeouts,
   UpstreamTlsConfig,
@@ -126,11 +126,11 @@ function toTls(input: UpstreamInput['tls'], origin: UpstreamOrigin): UpstreamTls
   return { serverName, ca, client, verify, minVersion }
 }
 
-function toPem(written: string | undefined, part: string, origin: UpstreamOrigin): PemText | undefined {
+function toPem(written: string | undefined, part: string, origin: UpstreamOrigin): PemFile | undefined {
   if (written === undefined) return undefined
   const { name, source, texts } = origin
   const path = resolve(dirname(source.file), written)
   const read = texts.read(path)
   const at: Path = ['upstreams', name, 'tls', part]
-  return 'value' in read ? { path, text: read.value, place: source.place(at, 'value') } : undefined
+  return 'value' in read ? { ...read.value, place: source.place(at, 'value') } : undefined
 }

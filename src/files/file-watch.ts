@@ -127,7 +127,7 @@ export class FileWatch {
   }
 
   #moved(): WatchedFile[] {
-    return [...this.#files.values()].filter((file) => !isSameIdentity(file.seen, file.used?.identity))
+    return [...this.#files.values()].filter(hasMoved)
   }
 
   #isWaitingToSettle(): boolean {
@@ -164,6 +164,12 @@ export class FileWatch {
     this.#errorCodes.add(code)
     this.#options.onSignalLost(error)
   }
+}
+
+// What was read without an identity that tells is not absent: where nothing is seen any more, it has gone.
+function hasMoved({ seen, used }: WatchedFile): boolean {
+  if (seen === undefined && used?.identity === undefined) return used?.hash !== undefined
+  return !isSameIdentity(seen, used?.identity)
 }
 
 async function lookAt(file: WatchedFile): Promise<void> {

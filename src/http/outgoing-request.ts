@@ -25,7 +25,7 @@ export interface ForwardedRequest extends OutgoingRequest {
 export function outgoingRequest(exchange: Exchange, action: ForwardAction, host: RequestedHost): ForwardedRequest {
   const { request, connection } = exchange.downstream
   prepareRequest(request.headers, {
-    clientAddress: connection.peerAddress,
+    clientAddress: connection.claimedAddress ?? connection.peerAddress,
     scheme: exchange.view.isSecure ? 'https' : 'http',
     host: host.written,
     requestId: exchange.requestId,

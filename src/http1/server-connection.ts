@@ -4,9 +4,10 @@ import type { Socket } from 'node:net'
 import { unknownLength } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import type { RequestService, ServedConnection, ServingOptions, WireLimits, WireTimeouts } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
+import { Pace } from '../wire/pace.js'
 import { SocketWriter } from '../wire/socket-writer.js'
 import { type BodyFeeder, type BodyFraming, BodyReader } from './body-reader.js'
 import { EmptyLine } from './empty-line.js'
@@ -21,17 +22,9 @@ import { type ExchangeOwner, ServerExchange } from './server-exchange.js'
 import { upgradeOf } from './upgrade.js'
 
 const head = new RequestHead()
-
+const slowReader = new Failure('client_stalled', 'the client takes the answer too slowly')
+const slowBody = new Failure('request_timeout', 'the body comes too slowly')
 const slowHead = new Failure('request_timeout', 'the head of the request did not arrive in time')
-
-/** What a server connection is made of. */
-export interface ServerConnectionOptions {
-  readonly socket: Socket
-  readonly connection: Connection
-  readonly service: RequestService
-  readonly limits: () => WireLimits
-  readonly timeouts: () => WireTimeouts
-}
 
 /** One HTTP/1 connection of a client. */
 export class Http1ServerConnection implements ServedConnection, ExchangeOwner, BodyFeeder, Timed {
@@ -44,6 +37,9 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   readonly #service: RequestService
   readonly #limits: () => WireLimits
   readonly #timeouts: () => WireTimeouts
+  readonly #pace: Pace
+  /** What waited for the client when the socket was full. */
+  #blockedBytes = 0
   #exchange: ServerExchange | undefined
   readonly #emptyLine = new EmptyLine()
   #stash: Buffer | undefined
@@ -52,12 +48,13 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
   #isLastRequest = false
   #isClosing = false
 
-  constructor(options: ServerConnectionOptions) {
+  constructor(options: ServingOptions) {
     this.connection = options.connection
     this.#socket = options.socket
     this.#service = options.service
     this.#limits = options.limits
     this.#timeouts = options.timeouts
+    this.#pace = new Pace(options)
     this.writer = new SocketWriter(options.socket)
     options.socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     options.socket.on('drain', () => this.#onDrain())
@@ -107,11 +104,14 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.deadlineMs = noDeadline
     const body = this.#exchange?.body
     if (this.#isLastRequest) return this.#close()
-    if (body === undefined || body.isComplete) this.#nextRequest()
-    else this.#awaitRestOfBody()
+    if (body === undefined || body.isComplete) return this.#nextRequest()
+    // The next request stands behind the rest of a body that nobody wants.
+    this.#waitFor(this.#timeouts().bodyIdleMs)
+    this.#discardBody()
   }
 
   onResponseBlocked(): void {
+    this.#blockedBytes = this.#socket.writableLength
     this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 
@@ -199,6 +199,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     if (objection !== undefined) return this.#refuse(objection, bytes.length)
     this.requests++
     this.#emptyLine.reset()
+    this.#pace.restart()
     this.#isLastRequest = wantsClose(head)
     if (end < bytes.length && framing === unframed) this.#boundPipeline(bytes, end)
     const kind = framing === chunked ? 'chunked' : 'length'
@@ -232,7 +233,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
       this.#failBody(exchange, new Failure('bad_body', 'the chunked framing of the body is broken'))
       return bytes.length
     }
-    if (!body.isComplete) this.#waitForBody()
+    if (!body.isComplete) this.#waitForBody(end - from)
     else if (exchange.isEnded && this.#exchange === exchange) this.#nextRequest()
     else if (!exchange.isAnswered) this.deadlineMs = noDeadline
     return end
@@ -251,12 +252,6 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     if (body === undefined || this.#isClosing) return
     if (!body.isWanted) body.discard()
     else if (!this.#isConsuming) this.#consumeStash()
-  }
-
-  /** The answer has left; the next request stands behind the rest of a body that nobody wants. */
-  #awaitRestOfBody(): void {
-    this.#waitFor(this.#timeouts().bodyIdleMs)
-    this.#discardBody()
   }
 
   #nextRequest(): void {
@@ -280,6 +275,7 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
 
   #onDrain(): void {
     if (this.#exchange === undefined) return this.#consumeStash()
+    if (this.#pace.isTooSlow(this.deadlineMs, this.#blockedBytes)) return this.#exchange.reset(slowReader)
     this.deadlineMs = noDeadline
     this.#exchange.onDrain()
   }
@@ -314,7 +310,11 @@ export class Http1ServerConnection implements ServedConnection, ExchangeOwner, B
     this.deadlineMs = nowMs() + milliseconds
   }
 
-  #waitForBody(): void {
-    if (this.#exchange?.isAnswered !== true) this.#waitFor(this.#timeouts().bodyIdleMs)
+  /** Waits for more of a body, of which `bytes` have come. */
+  #waitForBody(bytes = 0): void {
+    const exchange = this.#exchange
+    if (exchange === undefined || exchange.isAnswered) return
+    if (this.#pace.isTooSlow(this.deadlineMs, bytes)) this.#failBody(exchange, slowBody)
+    else if (!exchange.body?.isBlocked) this.#waitFor(this.#timeouts().bodyIdleMs)
   }
 }

@@ -1,6 +1,9 @@
-// Budgets against floods: work that a client makes and does not pay for is counted, and refills with time.
+// Budgets against floods: work that a peer makes and does not pay for is counted, and refills with time.
 // Used by a connection, one budget for each kind of work; whoever overdraws one is closed.
 import type { Http2Limits } from './limits.js'
+
+/** How many frames may carry nothing. */
+type ControlLimits = Pick<Http2Limits, 'controlBurst' | 'controlPerSecond'>
 
 /** Tokens that refill with time up to a burst. */
 export class Budget {
@@ -26,18 +29,39 @@ export class Budget {
   }
 }
 
-/** The budgets of one connection. */
-export class Armour {
+/** The budget of frames that carry nothing, on either side of a connection. */
+export class ControlBudget {
+  readonly #limits: ControlLimits
+  readonly #control: Budget
+
+  constructor(limits: ControlLimits, nowMs: number) {
+    this.#limits = limits
+    this.#control = new Budget(limits.controlBurst, nowMs)
+  }
+
+  /** A frame came that carries nothing; false is a flood. */
+  takesControl(nowMs: number): boolean {
+    const { controlBurst, controlPerSecond } = this.#limits
+    return this.#control.spend(1, { burst: controlBurst, perSecond: controlPerSecond, nowMs })
+  }
+
+  /** A message or a part of a body moved, which comes with control frames of its own. */
+  earnControl(frames: number): void {
+    this.#control.earn(frames)
+  }
+}
+
+/** The budgets of a client's connection. */
+export class Armour extends ControlBudget {
   readonly #limits: Http2Limits
   readonly #resets: Budget
   readonly #faults: Budget
-  readonly #control: Budget
 
   constructor(limits: Http2Limits, nowMs: number) {
+    super(limits, nowMs)
     this.#limits = limits
     this.#resets = new Budget(limits.resetBurst, nowMs)
     this.#faults = new Budget(limits.faultBurst, nowMs)
-    this.#control = new Budget(limits.controlBurst, nowMs)
   }
 
   /** The client reset a stream that was not answered yet; false is a flood. */
@@ -50,16 +74,5 @@ export class Armour {
   takesFault(nowMs: number): boolean {
     const { faultBurst, faultsPerSecond } = this.#limits
     return this.#faults.spend(1, { burst: faultBurst, perSecond: faultsPerSecond, nowMs })
-  }
-
-  /** A frame came that carries nothing; false is a flood. */
-  takesControl(nowMs: number): boolean {
-    const { controlBurst, controlPerSecond } = this.#limits
-    return this.#control.spend(1, { burst: controlBurst, perSecond: controlPerSecond, nowMs })
-  }
-
-  /** A request or a part of a body moved, which comes with control frames of its own. */
-  earnControl(frames: number): void {
-    this.#control.earn(frames)
   }
 }

@@ -3,9 +3,10 @@
 import type { Socket } from 'node:net'
 import type { Connection } from '../wire/connection.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
-import type { RequestService, ServedConnection, WireLimits, WireTimeouts } from '../wire/downstream.js'
+import type { RequestService, ServedConnection, ServingOptions, WireLimits } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { HeaderBlock } from '../wire/header-block.js'
+import { leastBytes } from '../wire/pace.js'
 import { Armour } from './armour.js'
 import { WindowPool } from './flow-control.js'
 import { ErrorCode, preface, windowBytesMax } from './frames.js'
@@ -13,22 +14,20 @@ import { Inbox } from './inbox.js'
 import { announcedSettings, type Http2Limits } from './limits.js'
 import { Outbox } from './outbox.js'
 import { report } from './refusals.js'
-import type { Session } from './session.js'
+import { RequestIntake } from './request-intake.js'
+import type { Blame, Session } from './session.js'
 import type { Http2Stream } from './stream.js'
 import { StreamTable } from './stream-table.js'
 
-/** What a connection is served with. The limits and timeouts are asked for anew, so that a reload reaches it. */
-export interface Http2ConnectionOptions {
-  /** Decrypted, with nothing read from it; the connection closes it. */
-  readonly socket: Socket
-  readonly connection: Connection
-  readonly service: RequestService
-  limits(): WireLimits & Http2Limits
-  timeouts(): WireTimeouts
+/** What a connection is served with. */
+export interface Http2ConnectionOptions extends ServingOptions<WireLimits & Http2Limits> {
+  /** The payload of an ORIGIN frame (RFC 8336), which tells what other hosts the connection serves. */
+  readonly origins?: Buffer | undefined
   /** The clock, for tests that let minutes pass. */
   readonly nowMs?: () => number
 }
 
+const blame: Blame = { protocol: 'bad_request', body: 'bad_body', flood: 'flood' }
 const gone = new Failure('client_gone', 'the client closed the connection')
 const emptyHead = new HeaderBlock()
 emptyHead.add('content-length', '0')
@@ -38,7 +37,9 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   readonly connection: Connection
   readonly service: RequestService
   readonly outbox: Outbox
-  readonly streams = new StreamTable()
+  readonly streams = new StreamTable<Http2Stream>()
+  readonly blame = blame
+  readonly peer = 'client'
   readonly armour: Armour
   readonly pool: WindowPool
   eventMs: number
@@ -68,11 +69,12 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.armour = new Armour(limits, this.eventMs)
     this.pool = new WindowPool(limits.windowPoolBytes)
     this.outbox = new Outbox(this, options.socket)
-    this.#inbox = new Inbox(this)
+    this.#inbox = new Inbox(this, new RequestIntake(this))
     this.#headDueMs = this.eventMs + headersMs
     this.#idleDueMs = this.eventMs + idleMs
     this.#listen()
     this.outbox.settings(announcedSettings(limits))
+    if (options.origins !== undefined) this.outbox.origins(options.origins)
     this.#inbox.openWindow()
     this.#rearm()
     deadlines.watch(this)
@@ -139,6 +141,18 @@ export class Http2Connection implements ServedConnection, Session, Timed {
 
   pinged(): void {
     if (this.#state === 'draining') this.#announceLast()
+  }
+
+  // No setting of a client says more than its frames do already.
+  announced(): void {}
+
+  settled(): void {}
+
+  wasReset(stream: Http2Stream | undefined): boolean {
+    if (stream === undefined) return this.armour.takesControl(this.eventMs)
+    if (!this.armour.takesReset(this.eventMs)) return false
+    stream.break(new Failure('client_gone', 'the client reset the stream'))
+    return true
   }
 
   left(): void {
@@ -238,11 +252,13 @@ export class Http2Connection implements ServedConnection, Session, Timed {
   }
 
   #resetStalled(now: number): void {
-    const { bodyIdleMs } = this.#options.timeouts()
+    const timeouts = this.#options.timeouts()
+    const { bodyIdleMs } = timeouts
+    const least = { bodyIdleMs, bytes: leastBytes(this.limits, timeouts) }
     this.#stallDueMs = now + bodyIdleMs
     for (const stream of this.streams.all()) {
       const dueMs = stream.stallsAtMs(bodyIdleMs)
-      if (dueMs <= now) stream.stall()
+      if (dueMs <= now) stream.judge(now, least)
       else this.#stallDueMs = Math.min(this.#stallDueMs, dueMs)
     }
   }

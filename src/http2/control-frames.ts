@@ -1,29 +1,20 @@
 // The frames that carry no message: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, GOAWAY, the priorities (RFC 9113 §6). Each is
 // cheap to send and costs us something, so each is counted.
 import { Failure } from '../wire/failure.js'
-import {
-  ErrorCode,
-  Flag,
-  FrameType,
-  frameBytesMax,
-  initialWindowBytes,
-  readUint31,
-  readUint32,
-  Setting,
-  windowBytesMax,
-} from './frames.js'
+import { ErrorCode, Flag, FrameType, frameBytesMax, readUint31, readUint32, Setting, windowBytesMax } from './frames.js'
 import { parsePriority } from './priority.js'
-import type { Session } from './session.js'
+import type { FrameSession } from './session.js'
 
-/** Takes the control frames of one connection. */
+/** Bytes of a GOAWAY's debug data that are worth telling. */
+const goodbyeTextMax = 128
+
+/** Takes the control frames of one connection, on either side. */
 export class ControlFrames {
-  /** The client's first SETTINGS have come. */
+  /** The peer's first SETTINGS have come. */
   isGreeted = false
-  /** The client's SETTINGS_INITIAL_WINDOW_SIZE. */
-  initialWindowBytes = initialWindowBytes
-  readonly #session: Session
+  readonly #session: FrameSession
 
-  constructor(session: Session) {
+  constructor(session: FrameSession) {
     this.#session = session
   }
 
@@ -31,7 +22,7 @@ export class ControlFrames {
   take(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number) {
     const session = this.#session
     if (type !== FrameType.rstStream && !session.armour.takesControl(session.eventMs)) {
-      session.fail(ErrorCode.enhanceYourCalm, new Failure('flood', `frames of type ${type}`))
+      session.fail(ErrorCode.enhanceYourCalm, new Failure(session.blame.flood, `frames of type ${type}`))
       return
     }
     switch (type) {
@@ -42,15 +33,15 @@ export class ControlFrames {
       case FrameType.windowUpdate:
         return this.#windowUpdate(streamId, bytes, start, end)
       case FrameType.rstStream:
-        return this.#rstStream(streamId, end - start)
+        return this.#rstStream(streamId, bytes, start, end)
       case FrameType.priority:
         return this.#priority(streamId, bytes, start, end)
       case FrameType.priorityUpdate:
         return this.#priorityUpdate(streamId, bytes, start, end)
       case FrameType.goaway:
-        return this.#goaway(streamId, end - start)
+        return this.#goaway(streamId, bytes, start, end)
       case FrameType.pushPromise:
-        return this.#fail(ErrorCode.protocolError, 'PUSH_PROMISE from a client')
+        return this.#fail(ErrorCode.protocolError, 'PUSH_PROMISE')
       // RFC 9113 §4.1: frames of unknown types are ignored.
     }
   }
@@ -61,31 +52,35 @@ export class ControlFrames {
       return this.#fail(ErrorCode.frameSizeError, 'SETTINGS of a wrong size')
     }
     if (flags & Flag.ack) return
-    let windowBytes = this.initialWindowBytes
+    const { outbox } = this.#session
+    let windowBytes = outbox.initialWindowBytes
     for (let at = start; at < end; at += 6) {
       const id = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
       const value = readUint32(bytes, at + 2)
       const wrong = faultOfSetting(id, value)
       if (wrong !== undefined) return this.#fail(wrong, `setting ${id} is ${value}`)
-      if (id === Setting.headerTableSize) this.#session.outbox.encoder.limit(value)
+      if (id === Setting.headerTableSize) outbox.limitTable(value)
       if (id === Setting.initialWindowSize) windowBytes = value
+      this.#session.announced(id, value)
     }
     this.isGreeted = true
     // Once for all entries: thousands of them in one frame must not walk all streams thousands of times.
-    if (windowBytes !== this.initialWindowBytes) this.#moveWindows(windowBytes)
-    this.#session.outbox.acknowledgeSettings()
+    if (windowBytes !== outbox.initialWindowBytes) this.#moveWindows(windowBytes)
+    outbox.acknowledgeSettings()
+    this.#session.settled()
   }
 
   /** RFC 9113 §6.9.2: a new initial window moves the windows of all open streams, below zero too. */
   #moveWindows(windowBytes: number) {
-    const difference = windowBytes - this.initialWindowBytes
-    this.initialWindowBytes = windowBytes
-    for (const stream of this.#session.streams.all()) {
+    const { outbox, streams } = this.#session
+    const difference = windowBytes - outbox.initialWindowBytes
+    outbox.initialWindowBytes = windowBytes
+    for (const stream of streams.all()) {
       stream.sendWindowBytes += difference
       if (stream.sendWindowBytes > windowBytesMax) {
         return this.#fail(ErrorCode.flowControlError, 'a window above the maximum')
       }
-      this.#session.outbox.ready(stream)
+      outbox.ready(stream)
     }
   }
 
@@ -121,15 +116,14 @@ export class ControlFrames {
     if (wasClosed) for (const stream of this.#session.streams.all()) outbox.ready(stream)
   }
 
-  #rstStream(streamId: number, length: number) {
-    if (length !== 4) return this.#fail(ErrorCode.frameSizeError, 'RST_STREAM of a wrong size')
+  #rstStream(streamId: number, bytes: Buffer, start: number, end: number) {
+    if (end - start !== 4) return this.#fail(ErrorCode.frameSizeError, 'RST_STREAM of a wrong size')
     const session = this.#session
     const stream = streamId === 0 ? undefined : session.streams.get(streamId)
-    const isPaid =
-      stream === undefined ? session.armour.takesControl(session.eventMs) : session.armour.takesReset(session.eventMs)
-    if (!isPaid) return session.fail(ErrorCode.enhanceYourCalm, new Failure('flood', 'resets'))
+    if (!session.wasReset(stream, readUint32(bytes, start))) {
+      return session.fail(ErrorCode.enhanceYourCalm, new Failure(session.blame.flood, 'resets'))
+    }
     if (stream === undefined) this.#late(streamId, 'RST_STREAM')
-    else stream.break(new Failure('client_gone', 'the client reset the stream'))
   }
 
   /** RFC 9113 §5.3.2: checked, and its signal ignored. */
@@ -145,6 +139,7 @@ export class ControlFrames {
 
   /** RFC 9218 §7.1; a stream that has ended is of no interest. */
   #priorityUpdate(streamId: number, bytes: Buffer, start: number, end: number) {
+    if (this.#session.peer === 'server') return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE from a server')
     if (streamId !== 0) return this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE on a stream')
     if (end - start < 4) return this.#fail(ErrorCode.frameSizeError, 'PRIORITY_UPDATE of a wrong size')
     const id = readUint31(bytes, start)
@@ -157,10 +152,11 @@ export class ControlFrames {
     this.#fail(ErrorCode.protocolError, 'PRIORITY_UPDATE of more streams than may be open')
   }
 
-  #goaway(streamId: number, length: number) {
+  #goaway(streamId: number, bytes: Buffer, start: number, end: number) {
     if (streamId !== 0) return this.#fail(ErrorCode.protocolError, 'GOAWAY on a stream')
-    if (length < 8) return this.#fail(ErrorCode.frameSizeError, 'GOAWAY of a wrong size')
-    this.#session.left()
+    if (end - start < 8) return this.#fail(ErrorCode.frameSizeError, 'GOAWAY of a wrong size')
+    const text = bytes.toString('latin1', start + 8, Math.min(end, start + 8 + goodbyeTextMax))
+    this.#session.left(readUint31(bytes, start), readUint32(bytes, start + 4), text)
   }
 
   /** A frame for a stream that is not open: harmless where it crossed its end, an error where it never began. */
@@ -170,11 +166,11 @@ export class ControlFrames {
   }
 
   #fault(streamId: number, code: number, reason: string): void {
-    this.#session.fault(streamId, code, new Failure('bad_request', reason))
+    this.#session.fault(streamId, code, new Failure(this.#session.blame.protocol, reason))
   }
 
   #fail(code: number, reason: string): void {
-    this.#session.fail(code, new Failure('bad_request', reason))
+    this.#session.fail(code, new Failure(this.#session.blame.protocol, reason))
   }
 }
 

@@ -1,6 +1,6 @@
 // The words of HTTP/2 framing (RFC 9113 §4, §6, §7): types, flags, settings and error codes. Used by everything here.
 
-/** Frame types (RFC 9113 §6, RFC 9218 §7). */
+/** Frame types (RFC 9113 §6, RFC 8336, RFC 9218 §7). */
 export const FrameType = {
   data: 0,
   headers: 1,
@@ -12,6 +12,7 @@ export const FrameType = {
   goaway: 7,
   windowUpdate: 8,
   continuation: 9,
+  origin: 0x0c,
   priorityUpdate: 0x10,
 } as const
 
@@ -35,6 +36,28 @@ export const ErrorCode = {
   inadequateSecurity: 12,
   http11Required: 13,
 } as const
+
+const errorNames = [
+  'NO_ERROR',
+  'PROTOCOL_ERROR',
+  'INTERNAL_ERROR',
+  'FLOW_CONTROL_ERROR',
+  'SETTINGS_TIMEOUT',
+  'STREAM_CLOSED',
+  'FRAME_SIZE_ERROR',
+  'REFUSED_STREAM',
+  'CANCEL',
+  'COMPRESSION_ERROR',
+  'CONNECT_ERROR',
+  'ENHANCE_YOUR_CALM',
+  'INADEQUATE_SECURITY',
+  'HTTP_1_1_REQUIRED',
+]
+
+/** An error code as people know it; the number where nobody does. */
+export function errorName(code: number): string {
+  return errorNames[code] ?? `error ${code}`
+}
 
 /** Settings (RFC 9113 §6.5.2, RFC 8441, RFC 9218 §2.1). */
 export const Setting = {

@@ -21,7 +21,11 @@ const firstStatus = 8
 const lastStatus = 14
 const firstRegular = 15
 
-addStaticName(firstStatus)
+const authorityIndex = 1
+const methodIndex = 2
+const pathIndex = 4
+const schemeIndex = 6
+for (const index of [authorityIndex, methodIndex, pathIndex, schemeIndex, firstStatus]) addStaticName(index)
 for (let index = firstRegular; index <= staticCount; index++) addStaticName(index)
 
 /** By status: the static entry that holds it, 0 where there is none. */
@@ -40,6 +44,17 @@ const literalNever = 0x10
 
 /** A line of our own, and every literal, is built here before it is encoded; one for the process, grown when needed. */
 let scratch = Buffer.allocUnsafeSlow(16 * 1024)
+
+/** The head of a request as it is encoded (RFC 9113 §8.3.1); texts are latin1 and already valid. */
+export interface RequestHead {
+  readonly method: string
+  readonly scheme: string
+  readonly authority: string
+  readonly path: string
+  /** Of an extended CONNECT (RFC 8441 §4). */
+  readonly protocol: string | undefined
+  readonly headers: HeaderBlock
+}
 
 /** Encodes the field sections of one direction of one connection. */
 export class HpackEncoder {
@@ -71,6 +86,18 @@ export class HpackEncoder {
     this.#lines(out, headers)
   }
 
+  /** Writes the head of a request; `out` gets room as needed. */
+  encodeRequest(out: FrameWriter, head: RequestHead): void {
+    out.reserve(32)
+    this.#writeResizes(out)
+    this.#pseudo(out, ':method', head.method, methodIndex)
+    this.#pseudo(out, ':scheme', head.scheme, schemeIndex)
+    this.#pseudo(out, ':path', head.path, pathIndex)
+    this.#pseudo(out, ':authority', head.authority, authorityIndex)
+    if (head.protocol !== undefined) this.#added(out, ':protocol', head.protocol)
+    this.#lines(out, head.headers)
+  }
+
   /** Writes fields without pseudo-headers. */
   encodeTrailers(out: FrameWriter, trailers: HeaderBlock): void {
     out.reserve(32)
@@ -93,6 +120,14 @@ export class HpackEncoder {
     }
     const length = scratch.write(`:status: ${status}`, 'latin1')
     this.#line(out, scratch, 0, 7, 9, length)
+  }
+
+  /** The static table has two values of most pseudo-headers, the first at `index`. */
+  #pseudo(out: FrameWriter, name: string, value: string, index: number): void {
+    const { names, values } = staticTable
+    if (values[index] === value && value !== '') out.byte(0x80 | index)
+    else if (names[index + 1] === name && values[index + 1] === value) out.byte(0x80 | (index + 1))
+    else this.#added(out, name, value)
   }
 
   #lines(out: FrameWriter, headers: HeaderBlock): void {

@@ -1,50 +1,65 @@
 // What leaves on one connection: the frames of all streams, collected and handed to the socket once a turn. Bodies take
-// turns, within the windows that the client gave; while the socket is full they wait, and their sources are told so.
+// turns, within the windows that the peer gave; while the socket is full they wait, and their sources are told so.
 import type { Socket } from 'node:net'
 import type { ResponseHead } from '../wire/downstream.js'
 import { type Flushable, flushAtEndOfTurn } from '../wire/turn.js'
 import { FrameWriter } from './frame-writer.js'
-import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes } from './frames.js'
-import { HpackEncoder } from './hpack-encoder.js'
+import { Flag, FrameType, frameBytesMax, frameHeadBytes, initialWindowBytes, preface } from './frames.js'
+import type { RequestHead } from './hpack-encoder.js'
+import type { OutgoingStream } from './outgoing-stream.js'
 import type { Priority } from './priority.js'
 import { Schedule } from './schedule.js'
-import type { Session } from './session.js'
-import type { Http2Stream } from './stream.js'
+import { SectionWriter } from './section-writer.js'
 
 /** Body bytes of one flush: what one slab holds. More at once would only wait in the socket's own queue. */
 const flushBytes = 4 * frameBytesMax
 /** Bytes that wait for a full socket above which nothing more is read: who does not read may not make us write. */
 const unreadBytesMax = 256 * 1024
-/** A frame of the response that pays for the frames that answer it. */
+/** A frame of a body that pays for the frames that answer it. */
 const earningBytes = 1024
 const pingPayload = Buffer.from('goodbye!')
 
+/** The connection that an outbox sends for, on either side. */
+export interface OutboxOwner {
+  readonly eventMs: number
+  /** Reads the clock anew. */
+  tick(): number
+  readonly limits: { readonly streamBufferBytes: number; readonly connectionBufferBytes: number }
+  readonly armour: { earnControl(frames: number): void }
+  /** The socket takes nothing more for now. */
+  blocked(): void
+}
+
 /** The sending half of a connection. */
 export class Outbox implements Flushable {
-  readonly encoder = new HpackEncoder()
-  /** What the client lets us send on all streams together. */
+  /** What the peer lets us send on all streams together. */
   windowBytes = initialWindowBytes
+  /** What it lets us send on a new stream (SETTINGS_INITIAL_WINDOW_SIZE). */
+  initialWindowBytes = initialWindowBytes
+  /** Bytes of bodies that were sent, on all streams together. */
+  sentBytes = 0
   /** Since when the socket has taken nothing more; undefined while it does. */
   blockedSinceMs: number | undefined
-  readonly #session: Session
+  readonly #owner: OutboxOwner
+  readonly #sections = new SectionWriter()
   readonly #socket: Socket
   #writer: FrameWriter | undefined
   #isScheduled = false
   #isClosed = false
   #queuedBytes = 0
   readonly #schedule = new Schedule()
-  #ended: Http2Stream[] = []
-  #spare: Http2Stream[] = []
-  #paused: Http2Stream[] = []
+  #ended: OutgoingStream[] = []
+  #spare: OutgoingStream[] = []
+  #paused: OutgoingStream[] = []
 
-  constructor(session: Session, socket: Socket) {
-    this.#session = session
+  constructor(owner: OutboxOwner, socket: Socket) {
+    this.#owner = owner
     this.#socket = socket
   }
 
   /** A stream's share of memory: one frame for each once all together have too much. */
   get streamBoundBytes(): number {
-    const { limits } = this.#session
+    const { limits } = this.#owner
     return this.#queuedBytes < limits.connectionBufferBytes ? limits.streamBufferBytes : frameBytesMax
   }
 
@@ -55,15 +70,19 @@ export class Outbox implements Flushable {
     return this.#writer
   }
 
-  /** Writes a head; `none` closes our side of the stream. */
+  /** Writes the head of a response; `none` closes our side of the stream. */
   head(streamId: number, head: ResponseHead, body: 'none' | 'follows'): void {
-    if (this.#isClosed) return
-    const writer = this.writer
-    writer.reserve(frameHeadBytes)
-    const headAt = writer.at
-    writer.at += frameHeadBytes
-    this.encoder.encodeResponse(writer, head.status, head.headers)
-    this.#frameSection(writer, headAt, streamId, body === 'none' ? Flag.endStream : 0)
+    if (!this.#isClosed) this.#sections.response(this.writer, streamId, head, body === 'none' ? Flag.endStream : 0)
+  }
+
+  /** Writes the head of a request; `none` closes our side of the stream. */
+  requestHead(streamId: number, head: RequestHead, body: 'none' | 'follows'): void {
+    if (!this.#isClosed) this.#sections.request(this.writer, streamId, head, body === 'none' ? Flag.endStream : 0)
+  }
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE. */
+  limitTable(bytes: number): void {
+    this.#sections.limitTable(bytes)
   }
 
   rstStream(streamId: number, code: number): void {
@@ -74,8 +93,24 @@ export class Outbox implements Flushable {
     if (!this.#isClosed) this.writer.windowUpdate(streamId, increment)
   }
 
+  /** What a client says first (RFC 9113 §3.4). */
+  preface(): void {
+    if (this.#isClosed) return
+    const { writer } = this
+    writer.reserve(preface.length)
+    writer.copy(preface, 0, preface.length)
+  }
+
   settings(settings: readonly number[]): void {
     if (!this.#isClosed) this.writer.settings(0, settings)
+  }
+
+  /** Tells what hosts the connection serves. */
+  origins(payload: Buffer): void {
+    const { writer } = this
+    writer.reserve(frameHeadBytes + payload.length)
+    writer.frameHead(payload.length, FrameType.origin, 0, 0)
+    writer.copy(payload, 0, payload.length)
   }
 
   acknowledgeSettings(): void {
@@ -97,7 +132,7 @@ export class Outbox implements Flushable {
   }
 
   /** A stream got bytes, or its end. */
-  queued(stream: Http2Stream, bytes: number): void {
+  queued(stream: OutgoingStream, bytes: number): void {
     this.#queuedBytes += bytes
     this.ready(stream)
   }
@@ -108,25 +143,25 @@ export class Outbox implements Flushable {
   }
 
   /** A stream's source was told to stop. */
-  paused(stream: Http2Stream): void {
+  paused(stream: OutgoingStream): void {
     this.#paused.push(stream)
   }
 
   /** A stream's END_STREAM is among what leaves next. */
-  ended(stream: Http2Stream): void {
+  ended(stream: OutgoingStream): void {
     stream.isLocalEnded = true
     this.#ended.push(stream)
   }
 
   /** Gives a stream its turn, where it has something that may be sent. */
-  ready(stream: Http2Stream): void {
+  ready(stream: OutgoingStream): void {
     if (stream.isReady || this.#isClosed || !this.#hasTurn(stream)) return
     this.#schedule.add(stream)
     this.#ask()
   }
 
   /** The client has changed its mind on a stream (RFC 9218 §7). */
-  prioritize(stream: Http2Stream, priority: Priority): void {
+  prioritize(stream: OutgoingStream, priority: Priority): void {
     stream.priority = priority
     this.#schedule.move(stream)
   }
@@ -141,9 +176,9 @@ export class Outbox implements Flushable {
   flush(): void {
     this.#isScheduled = false
     if (this.#isClosed) return
-    this.#session.tick()
+    this.#owner.tick()
     if (this.blockedSinceMs !== undefined) {
-      // What piles up meanwhile is what the client makes us say; when it is too much, we stop listening.
+      // What piles up meanwhile is what the peer makes us say; when it is too much, we stop listening.
       if (this.#writer !== undefined && this.#writer.at > unreadBytesMax) this.#socket.pause()
       return
     }
@@ -176,7 +211,7 @@ export class Outbox implements Flushable {
     flushAtEndOfTurn(this)
   }
 
-  #hasTurn(stream: Http2Stream): boolean {
+  #hasTurn(stream: OutgoingStream): boolean {
     if (stream.isClosed || stream.isLocalEnded) return false
     if (stream.queuedBytes === 0) return stream.isSourceEnded
     return stream.sendWindowBytes > 0 && this.windowBytes > 0
@@ -194,7 +229,7 @@ export class Outbox implements Flushable {
   }
 
   /** Writes a stream's next frame, or its end; returns the bytes of its body. */
-  #writeFrame(stream: Http2Stream, roomBytes: number): number {
+  #writeFrame(stream: OutgoingStream, roomBytes: number): number {
     const { writer } = this
     const bytes =
       stream.queuedBytes === 0
@@ -204,42 +239,21 @@ export class Outbox implements Flushable {
     const flags = isEnd && stream.trailers === undefined ? Flag.endStream : 0
     if (bytes > 0 || flags !== 0) this.#writeData(writer, stream, bytes, flags)
     if (!isEnd) return bytes
-    if (stream.trailers !== undefined) this.#writeTrailers(writer, stream)
+    if (stream.trailers !== undefined) this.#sections.trailers(writer, stream.id, stream.trailers)
     this.ended(stream)
     return bytes
   }
 
-  #writeData(writer: FrameWriter, stream: Http2Stream, bytes: number, flags: number): void {
+  #writeData(writer: FrameWriter, stream: OutgoingStream, bytes: number, flags: number): void {
     writer.reserve(frameHeadBytes + bytes)
     writer.frameHead(bytes, FrameType.data, flags, stream.id)
     stream.fill(writer, bytes)
     this.windowBytes -= bytes
+    this.sentBytes += bytes
     this.#queuedBytes -= bytes
     // What we send is answered by WINDOW_UPDATEs, one for the stream and one for the connection; but a window that is
     // opened byte by byte earns nothing.
-    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#session.armour.earnControl(2)
-  }
-
-  #writeTrailers(writer: FrameWriter, stream: Http2Stream): void {
-    if (stream.trailers === undefined) return
-    writer.reserve(frameHeadBytes)
-    const headAt = writer.at
-    writer.at += frameHeadBytes
-    this.encoder.encodeTrailers(writer, stream.trailers)
-    this.#frameSection(writer, headAt, stream.id, Flag.endStream)
-  }
-
-  /** Puts the frame head before a section that was written behind room for it. */
-  #frameSection(writer: FrameWriter, headAt: number, streamId: number, endFlag: number): void {
-    const end = writer.at
-    const sectionBytes = end - headAt - frameHeadBytes
-    writer.at = headAt
-    if (sectionBytes > frameBytesMax) {
-      continueSection(writer, Buffer.from(writer.bytes.subarray(end - sectionBytes, end)), streamId, endFlag)
-      return
-    }
-    writer.frameHead(sectionBytes, FrameType.headers, endFlag | Flag.endHeaders, streamId)
-    writer.at = end
+    if (bytes >= earningBytes || stream.queuedBytes === 0) this.#owner.armour.earnControl(2)
   }
 
   /** One write for all that the turn brought; then the streams whose last byte was in it hear of it. */
@@ -248,13 +262,13 @@ export class Outbox implements Flushable {
     if (writer === undefined) return
     this.#writer = undefined
     if (!writer.send(this.#socket)) {
-      this.blockedSinceMs ??= this.#session.eventMs
-      this.#session.blocked()
+      this.blockedSinceMs ??= this.#owner.eventMs
+      this.#owner.blocked()
     }
     if (this.#ended.length === 0) return
     const ended = this.#ended
     this.#ended = this.#spare
-    for (let index = 0; index < ended.length; index++) (ended[index] as Http2Stream).sent()
+    for (let index = 0; index < ended.length; index++) (ended[index] as OutgoingStream).sent()
     ended.length = 0
     this.#spare = ended
   }
@@ -269,17 +283,5 @@ export class Outbox implements Flushable {
       if (stream.queuedBytes <= boundBytes) stream.resumeSource()
       else this.#paused.push(stream)
     }
-  }
-}
-
-/** Writes a section that is larger than a frame. */
-function continueSection(writer: FrameWriter, section: Buffer, streamId: number, endFlag: number): void {
-  for (let at = 0; at < section.length; at += frameBytesMax) {
-    const end = Math.min(section.length, at + frameBytesMax)
-    const lastFlag = end === section.length ? Flag.endHeaders : 0
-    writer.reserve(frameHeadBytes + end - at)
-    if (at === 0) writer.frameHead(end, FrameType.headers, endFlag | lastFlag, streamId)
-    else writer.frameHead(end - at, FrameType.continuation, lastFlag, streamId)
-    writer.copy(section, at, end)
   }
 }

@@ -1,7 +1,8 @@
 // Whose turn it is to send: streams take turns of a few frames, the urgent ones more. Responses that want to come one
 // after another (RFC 9218 §10) share one place among the turns, and the first of them has the turns of all. Used by the outbox.
+
+import type { OutgoingStream } from './outgoing-stream.js'
 import { framesPerTurnOf, isSequential, type Priority, urgencyOf } from './priority.js'
-import type { Http2Stream } from './stream.js'
 
 /** Frames after which the first of a sequence lets the next one go: 256 KiB, so that a large response starves nobody. */
 const sequenceFramesMax = 16
@@ -9,27 +10,27 @@ const sequenceFramesMax = 16
 /** Responses of one urgency that come one after another: the first takes turns, the others wait behind it. */
 export interface Sequence {
   readonly priority: Priority
-  leader: Http2Stream | undefined
+  leader: OutgoingStream | undefined
   framesLeft: number
-  firstWaiting: Http2Stream | undefined
-  lastWaiting: Http2Stream | undefined
+  firstWaiting: OutgoingStream | undefined
+  lastWaiting: OutgoingStream | undefined
   waitingCount: number
 }
 
 /** The streams of one connection that have something to send. */
 export class Schedule {
-  #first: Http2Stream | undefined
-  #last: Http2Stream | undefined
+  #first: OutgoingStream | undefined
+  #last: OutgoingStream | undefined
   /** By urgency; allocated with the first. */
   #sequences: (Sequence | undefined)[] | undefined
 
   /** The stream whose turn it is. */
-  get first(): Http2Stream | undefined {
+  get first(): OutgoingStream | undefined {
     return this.#first
   }
 
   /** Takes in a stream that is not in it. */
-  add(stream: Http2Stream): void {
+  add(stream: OutgoingStream): void {
     stream.isReady = true
     if (isSequential(stream.priority)) this.#enterSequence(stream)
     else this.#takeTurn(stream, framesPerTurnOf(stream.priority))
@@ -50,7 +51,7 @@ export class Schedule {
   }
 
   /** A stream's priority has changed; whoever takes turns already gets its new place when its turn ends. */
-  move(stream: Http2Stream): void {
+  move(stream: OutgoingStream): void {
     const { sequence } = stream
     if (sequence === undefined || sequence.leader === stream) return
     unlink(sequence, stream)
@@ -61,7 +62,7 @@ export class Schedule {
     this.#first = this.#last = this.#sequences = undefined
   }
 
-  #enterSequence(stream: Http2Stream): void {
+  #enterSequence(stream: OutgoingStream): void {
     const sequence = this.#sequenceOf(stream.priority)
     stream.sequence = sequence
     if (sequence.leader === undefined) return this.#lead(sequence, stream)
@@ -71,18 +72,18 @@ export class Schedule {
     sequence.waitingCount++
   }
 
-  #lead(sequence: Sequence, stream: Http2Stream): void {
+  #lead(sequence: Sequence, stream: OutgoingStream): void {
     sequence.leader = stream
     sequence.framesLeft = sequenceFramesMax
     this.#takeSequenceTurn(sequence, stream)
   }
 
-  #takeSequenceTurn({ priority, waitingCount, framesLeft }: Sequence, stream: Http2Stream): void {
+  #takeSequenceTurn({ priority, waitingCount, framesLeft }: Sequence, stream: OutgoingStream): void {
     const frames = framesPerTurnOf(priority) * (1 + waitingCount)
     this.#takeTurn(stream, Math.max(1, Math.min(frames, framesLeft)))
   }
 
-  #endSequenceTurn(stream: Http2Stream, sequence: Sequence, rest: 'more' | 'none'): void {
+  #endSequenceTurn(stream: OutgoingStream, sequence: Sequence, rest: 'more' | 'none'): void {
     const isLate = sequence.framesLeft <= 0 && sequence.firstWaiting !== undefined
     if (rest === 'more' && !isLate && stream.priority === sequence.priority) {
       stream.isReady = true
@@ -99,7 +100,7 @@ export class Schedule {
     if (rest === 'more') this.add(stream)
   }
 
-  #takeTurn(stream: Http2Stream, frames: number): void {
+  #takeTurn(stream: OutgoingStream, frames: number): void {
     stream.framesLeft = frames
     if (this.#last === undefined) this.#first = stream
     else this.#last.nextReady = stream
@@ -122,8 +123,8 @@ export class Schedule {
 }
 
 /** Takes a stream out of those that wait. */
-function unlink(sequence: Sequence, stream: Http2Stream): void {
-  let before: Http2Stream | undefined
+function unlink(sequence: Sequence, stream: OutgoingStream): void {
+  let before: OutgoingStream | undefined
   let at = sequence.firstWaiting
   while (at !== undefined && at !== stream) {
     before = at

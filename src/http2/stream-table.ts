@@ -1,6 +1,11 @@
 // The streams of one connection: those that are open, and what is remembered of those that were (RFC 9113 §5.1).
 import type { Priority } from './priority.js'
-import type { Http2Stream } from './stream.js'
+
+/** What the table has to know of a stream. */
+interface TableStream {
+  readonly id: number
+  readonly isResetHere: boolean
+}
 
 /** What a frame's stream is to us. */
 export type StreamState = 'idle' | 'reset_here' | 'closed' | 'skipped'
@@ -8,11 +13,11 @@ export type StreamState = 'idle' | 'reset_here' | 'closed' | 'skipped'
 const rememberedCount = 128
 
 /** Open streams by id, and the last closed ones. */
-export class StreamTable {
-  /** The largest id that the client has used. */
+export class StreamTable<Stream extends TableStream> {
+  /** The largest id that has been used. */
   lastId = 0
-  readonly #open = new Map<number, Http2Stream>()
-  // id * 2, and 1 more where we reset it: what the client sent before it knew is no fault. Allocated with the first.
+  readonly #open = new Map<number, Stream>()
+  // id * 2, and 1 more where we reset it: what the peer sent before it knew is no fault. Allocated with the first.
   #remembered: Float64Array | undefined
   #rememberedAt = 0
   /** Priorities of streams that are not open yet; allocated with the first. */
@@ -22,20 +27,20 @@ export class StreamTable {
     return this.#open.size
   }
 
-  get(id: number): Http2Stream | undefined {
+  get(id: number): Stream | undefined {
     return this.#open.get(id)
   }
 
-  all(): IterableIterator<Http2Stream> {
+  all(): IterableIterator<Stream> {
     return this.#open.values()
   }
 
-  add(stream: Http2Stream): void {
+  add(stream: Stream): void {
     this.#open.set(stream.id, stream)
   }
 
   /** Forgets an open stream; it is no longer found by its id. */
-  remove(stream: Http2Stream): void {
+  remove(stream: Stream): void {
     if (this.#open.delete(stream.id)) this.remember(stream.id, stream.isResetHere ? 'reset_here' : 'closed')
   }
 
@@ -65,7 +70,8 @@ export class StreamTable {
 
   /** What a stream that is not open is; skipped ones were passed over by a larger id, or ended long ago. */
   stateOf(id: number): StreamState {
-    if (id > this.lastId) return 'idle'
+    // RFC 9113 §5.1.1: even ids are a server's own, and neither side of ours has any.
+    if (id > this.lastId || id % 2 === 0) return 'idle'
     if (this.#remembered?.includes(id * 2 + 1)) return 'reset_here'
     return this.#remembered?.includes(id * 2) ? 'closed' : 'skipped'
   }

@@ -1,85 +1,57 @@
-// One HTTP/2 stream: the client's side of one exchange and the sink of its response. Bytes wait here until the outbox
-// takes them; it decides nothing about frames.
+// One HTTP/2 stream that a client has opened: its side of one exchange and the sink of its response. Made by the inbox;
+// decides nothing about frames.
 import assert from 'node:assert/strict'
-import type { BodySink, BodySource } from '../wire/body.js'
-import { unknownLength } from '../wire/body.js'
+import type { BodySource } from '../wire/body.js'
 import type { Connection } from '../wire/connection.js'
 import type { Downstream, ExchangeObserver, Request, ResponseHead } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
-import type { FrameWriter } from './frame-writer.js'
+import { isBodiless } from '../wire/status.js'
 import { ErrorCode } from './frames.js'
+import { OutgoingStream } from './outgoing-stream.js'
 import type { Priority } from './priority.js'
-import type { RequestBody } from './request-body.js'
-import type { Sequence } from './schedule.js'
+import type { ReceivedBody } from './received-body.js'
 import type { Session } from './session.js'
 
 /** What opens a stream. */
 export interface StreamOpening {
   readonly id: number
   readonly request: Request
-  readonly body: RequestBody | undefined
+  readonly body: ReceivedBody | undefined
   readonly priority: Priority
   readonly sendWindowBytes: number
 }
 
 const unobserved: ExchangeObserver = { onSent: () => undefined, onBroken: () => undefined }
-const noChunks: Buffer[] = []
 
 /** One stream from its HEADERS to its end. */
-export class Http2Stream implements Downstream, BodySink {
-  readonly id: number
+export class Http2Stream extends OutgoingStream implements Downstream {
   readonly request: Request
   /** What the client sends: the body of the request, or its side of a tunnel. */
-  readonly body: RequestBody | undefined
-  /** What its client wants it to be among its neighbours. */
-  priority: Priority
+  readonly body: ReceivedBody | undefined
   observer: ExchangeObserver = unobserved
   bytesReceived = 0
-  bytesSent = 0
-  /** What the client lets us send on this stream; below zero after it shrank its initial window. */
-  sendWindowBytes: number
-  /** Bytes of the response that wait. */
-  queuedBytes = 0
-  /** When a byte of either body moved last. */
-  movedMs: number
   /** The client has sent its END_STREAM. */
   isRemoteEnded: boolean
-  /** Nothing happens here any more. */
-  isClosed = false
   /** Closed by a RST_STREAM of ours. */
   isResetHere = false
-  /** Nothing more will be queued; what waits is the end. */
-  isSourceEnded = false
-  /** Our END_STREAM was written. */
-  isLocalEnded = false
-  trailers: HeaderBlock | undefined
-  // Kept by the schedule: whether and where the stream stands in it.
-  isReady = false
-  nextReady: Http2Stream | undefined
-  sequence: Sequence | undefined
-  framesLeft = 0
   readonly #session: Session
   #isHeadSent = false
   /** The client waits for our 100: that its body does not come is not its fault. */
   #awaitsContinue: boolean
-  #isSourcePaused = false
-  #source: BodySource | undefined
-  #expectedBytes = unknownLength
-  #chunks: Buffer[] = noChunks
-  #chunkAt = 0
-  #offset = 0
+  // When the pace was looked at last, and what had moved by then, here and on the whole connection.
+  #pacedMs: number
+  #pacedBytes = 0
+  #pacedConnectionBytes = 0
 
   constructor(session: Session, opening: StreamOpening) {
+    super(session, opening)
     this.#session = session
-    this.id = opening.id
     this.request = opening.request
     this.body = opening.body
-    this.priority = opening.priority
-    this.sendWindowBytes = opening.sendWindowBytes
     this.isRemoteEnded = opening.body === undefined
-    this.movedMs = session.eventMs
+    this.#pacedMs = session.eventMs
     this.#awaitsContinue = opening.request.expectsContinue
   }
 
@@ -100,16 +72,14 @@ export class Http2Stream implements Downstream, BodySink {
       return
     }
     this.#isHeadSent = true
-    const isBodyless = body === undefined || this.request.method === 'HEAD' || isBodylessStatus(head.status)
+    const isBodyless = body === undefined || this.request.method === 'HEAD' || isBodiless(head.status)
     this.#session.outbox.head(this.id, head, isBodyless ? 'none' : 'follows')
     if (isBodyless) {
       body?.abort(new Failure('internal_error', 'a body where the response has none'))
       this.#session.outbox.ended(this)
       return
     }
-    this.#source = body
-    this.#expectedBytes = body.lengthBytes
-    body.flow(this)
+    this.sendFrom(body)
   }
 
   switchProtocols(head: ResponseHead, source: BodySource): BodySource {
@@ -124,8 +94,7 @@ export class Http2Stream implements Downstream, BodySink {
     head.headers.dropAll(Field.contentLength)
     // RFC 8441 §5: 101 does not exist here.
     this.#session.outbox.head(this.id, { status: 200, reason: '', headers: head.headers }, 'follows')
-    this.#source = source
-    source.flow(this)
+    this.sendFrom(source)
     return body
   }
 
@@ -146,72 +115,26 @@ export class Http2Stream implements Downstream, BodySink {
     if (this.isClosed) return
     this.#close()
     this.body?.fail(failure)
-    const source = this.#source
-    this.#source = undefined
-    source?.abort(failure)
+    this.dropSource()?.abort(failure)
     this.observer.onBroken(failure)
   }
 
-  write(chunk: Buffer): boolean {
-    if (this.isClosed || this.isSourceEnded) return true
-    if (this.queuedBytes === 0) this.movedMs = this.#session.tick()
-    if (this.#chunks === noChunks) this.#chunks = [chunk]
-    else this.#chunks.push(chunk)
-    this.queuedBytes += chunk.length
-    this.#session.outbox.queued(this, chunk.length)
-    if (this.#expectedBytes !== unknownLength && this.bytesSent + this.queuedBytes > this.#expectedBytes) {
-      this.reset(new Failure('upstream_protocol', 'the body is longer than announced'))
-      return true
-    }
-    if (this.queuedBytes < this.#session.outbox.streamBoundBytes) return true
-    if (!this.#isSourcePaused) this.#session.outbox.paused(this)
-    this.#isSourcePaused = true
-    return false
+  endRemote(trailers: HeaderBlock | undefined): void {
+    this.isRemoteEnded = true
+    this.body?.finish(trailers)
   }
 
-  end(trailers: HeaderBlock | undefined): void {
-    if (this.isClosed || this.isSourceEnded) return
-    this.#source = undefined
-    if (this.#expectedBytes !== unknownLength && this.bytesSent + this.queuedBytes !== this.#expectedBytes) {
-      this.reset(new Failure('upstream_protocol', 'the body is shorter than announced'))
-      return
-    }
-    this.isSourceEnded = true
-    // Lent here and written behind the last byte of the body, because HPACK wants its sections in the order sent.
-    if (trailers !== undefined && trailers.count + trailers.added.length > 0) this.trailers = trailers.clone()
-    this.#session.outbox.queued(this, 0)
-  }
-
-  abort(failure: Failure): void {
-    this.#source = undefined
+  override abort(failure: Failure): void {
+    this.dropSource()
     this.reset(failure)
   }
 
-  /** The source may go on; called by the outbox when there is room again. */
-  resumeSource(): void {
-    this.#isSourcePaused = false
-    this.#source?.resume()
-  }
-
-  /** Moves `bytes` of what waits into `out`. */
-  fill(out: FrameWriter, bytes: number): void {
-    let left = bytes
-    while (left > 0) {
-      const chunk = this.#chunks[this.#chunkAt] as Buffer
-      const taken = Math.min(left, chunk.length - this.#offset)
-      out.copy(chunk, this.#offset, this.#offset + taken)
-      left -= taken
-      this.#offset += taken
-      if (this.#offset === chunk.length) this.#nextChunk()
-    }
-    this.queuedBytes -= bytes
-    this.bytesSent += bytes
-    this.sendWindowBytes -= bytes
-    this.movedMs = this.#session.eventMs
+  override misframed(reason: string): void {
+    this.reset(new Failure('upstream_protocol', reason))
   }
 
   /** Its END_STREAM was handed to the socket. */
-  sent(): void {
+  override sent(): void {
     if (this.isClosed) return
     this.isResetHere = !this.isRemoteEnded
     // RFC 9113 §8.1: a complete response before the request's end; the client need not send the rest.
@@ -226,14 +149,49 @@ export class Http2Stream implements Downstream, BodySink {
   stallsAtMs(bodyIdleMs: number): number {
     const isSending = this.queuedBytes > 0
     const isReceiving = !this.isRemoteEnded && this.request.body !== undefined && this.#isBodyAwaited
-    return isSending || isReceiving ? this.movedMs + bodyIdleMs : Number.POSITIVE_INFINITY
+    return isSending || isReceiving ? Math.min(this.movedMs, this.#pacedMs) + bodyIdleMs : Number.POSITIVE_INFINITY
   }
 
-  /** Nothing has moved for too long. */
-  stall(): void {
-    if (this.queuedBytes > 0) this.reset(new Failure('client_stalled', 'the client opened no window'))
-    else if (this.body?.isFull) this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
-    else this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+  /** It may have stood still, or moved too little, for too long: ends it then, and measures anew where it has not. */
+  judge(nowMs: number, least: { readonly bodyIdleMs: number; readonly bytes: number }): void {
+    const isStanding = this.movedMs + least.bodyIdleMs <= nowMs
+    const isPaced = this.#pacedMs + least.bodyIdleMs <= nowMs
+    if (this.queuedBytes > 0) {
+      const isSlow = isPaced && this.bytesSent - this.#pacedBytes < least.bytes
+      if ((isStanding || isSlow) && this.#isHeldBack(least.bytes)) {
+        return this.reset(new Failure('client_stalled', 'the client took too little of the answer'))
+      }
+      this.movedMs = nowMs
+    } else if (isStanding && this.body?.isFull) {
+      return this.reset(new Failure('upstream_timeout', 'the endpoint took nothing of the body'))
+    } else if (isStanding || (isPaced && this.#isUploadSlow(least.bytes))) {
+      return this.reset(new Failure('request_timeout', 'the body did not arrive in time'))
+    }
+    this.#measure(nowMs)
+  }
+
+  /** Whether it is its client, and not its neighbours on a slow connection, for whom it waits. */
+  #isHeldBack(leastBytes: number): boolean {
+    return this.sendWindowBytes <= 0 || this.#session.outbox.sentBytes - this.#pacedConnectionBytes < leastBytes
+  }
+
+  /** Once the answer has begun the two sides are in conversation, and an upload may have nothing to say. */
+  #isUploadSlow(leastBytes: number): boolean {
+    const { body } = this
+    if (this.#isHeadSent || body === undefined || body.isFull || body.resumedMs > this.#pacedMs) return false
+    return this.bytesReceived - this.#pacedBytes < leastBytes
+  }
+
+  override beginToWait(): void {
+    super.beginToWait()
+    this.#measure(this.movedMs)
+  }
+
+  /** The pace is judged by what moves from now on. */
+  #measure(nowMs: number): void {
+    this.#pacedMs = nowMs
+    this.#pacedBytes = this.#isHeadSent ? this.bytesSent : this.bytesReceived
+    this.#pacedConnectionBytes = this.#session.outbox.sentBytes
   }
 
   get #isBodyAwaited(): boolean {
@@ -242,30 +200,14 @@ export class Http2Stream implements Downstream, BodySink {
 
   #continued(): void {
     this.#awaitsContinue = false
-    this.movedMs = this.#session.tick()
-  }
-
-  #nextChunk(): void {
-    this.#offset = 0
-    this.#chunkAt++
-    if (this.#chunkAt < this.#chunks.length) return
-    this.#chunks.length = 0
-    this.#chunkAt = 0
+    this.beginToWait()
   }
 
   #close(): void {
-    this.isClosed = true
-    this.#session.outbox.dropped(this.queuedBytes)
-    this.queuedBytes = 0
-    this.#chunks = noChunks
+    this.closeQueue()
     this.body?.release()
     this.#session.closed(this)
   }
-}
-
-/** RFC 9110 §6.4.1. */
-function isBodylessStatus(status: number): boolean {
-  return status === 204 || status === 304
 }
 
 /** Whether the client is to know that it was the server's or the upstream's failure. */

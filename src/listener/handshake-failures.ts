@@ -6,6 +6,7 @@ export interface HandshakeFailure {
   readonly listener: string
   readonly sni: string | null
   readonly peer: string
+  readonly claimed: string | null
   readonly reason: string
 }
 

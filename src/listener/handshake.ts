@@ -15,9 +15,11 @@ export interface HandshakeOptions {
   readonly protocols: readonly Protocol[]
 }
 
-/** How a handshake ended; `client_gone` also stands for a socket that was destroyed on our side. */
+/** How a handshake ended; `reset` also stands for a socket that was destroyed on our side. */
 export type HandshakeEnd =
   | { readonly kind: 'secure'; readonly socket: TLSSocket; readonly protocol: Protocol }
+  /** Perhaps after the client's last word: a reset discards what we have not read yet. */
+  | { readonly kind: 'reset' }
   | { readonly kind: 'failed'; readonly reason: string }
 
 /**
@@ -40,17 +42,19 @@ export function shakeHands(raw: Socket, options: HandshakeOptions, settle: (end:
     if (settled) return
     settled = true
     socket.off('end', onLeft)
-    if (result.kind === 'failed') socket.destroy()
+    if (result.kind !== 'secure') socket.destroy()
     settle(result)
   }
   const onLeft = (): void => end({ kind: 'failed', reason: 'client_gone' })
+  const onReset = (): void => end({ kind: 'reset' })
   const onError = (error: NodeJS.ErrnoException): void => {
-    end({ kind: 'failed', reason: failureReason(error) })
+    if (error.code === 'ECONNRESET' || error.code === 'EPIPE') onReset()
+    else end({ kind: 'failed', reason: failureReason(error) })
     // Outside a tls.Server, Node reports errors of a finished handshake's connection by this event alone and leaves
     // the socket open.
     socket.destroy()
   }
-  socket.on('error', onError).on('_tlsError', onError).on('end', onLeft).on('close', onLeft)
+  socket.on('error', onError).on('_tlsError', onError).on('end', onLeft).on('close', onReset)
   socket.once('secure', () =>
     end({ kind: 'secure', socket, protocol: socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1' }),
   )
@@ -59,6 +63,5 @@ export function shakeHands(raw: Socket, options: HandshakeOptions, settle: (end:
 /** OpenSSL's own word for what went wrong (`no_shared_cipher`), or ours where it was not TLS. */
 function failureReason(error: NodeJS.ErrnoException): string {
   const code = error.code ?? ''
-  if (code.startsWith('ERR_SSL_')) return code.slice('ERR_SSL_'.length).toLowerCase()
-  return code === 'ECONNRESET' || code === 'EPIPE' ? 'client_gone' : 'tls_error'
+  return code.startsWith('ERR_SSL_') ? code.slice('ERR_SSL_'.length).toLowerCase() : 'tls_error'
 }

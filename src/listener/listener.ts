@@ -8,12 +8,14 @@ import type { SecureContext } from 'node:tls'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Connection } from '../wire/connection.js'
 import { AgeLimit } from './age-limit.js'
+import { countHeader, type ListenerCounters, newCounters } from './counters.js'
+import { Entry, type Served } from './entry.js'
+import { judgeFirstBytes } from './first-bytes.js'
 import type { Protocol } from './handshake.js'
 import { shakeHands } from './handshake.js'
 import { ListenError } from './listen-error.js'
-import type { Peer } from './peer.js'
 import { peerOf } from './peer.js'
-import { readPreamble } from './preamble.js'
+import { headerJudge, judgeHello, type ProxyHeaderRules } from './preamble.js'
 import type { RefusalReason } from './refusal.js'
 import { refusalAnswer } from './refusal.js'
 
@@ -26,16 +28,8 @@ export interface ListenerSettings {
   readonly connectionsMax: number
   /** From accept to the end of the TLS handshake, preamble included. */
   readonly handshakeMs: number
-}
-
-/** The one who speaks on a connection once it is decrypted. */
-export interface Served {
-  /** Finish what is in flight, take nothing new, then close. */
-  drain(): void
-  /** Close at once. */
-  destroy(): void
-  /** Requests begun so far; read when the connection has closed. */
-  readonly requests: number
+  /** Undefined: no PROXY header is looked for. */
+  readonly proxyHeader: ProxyHeaderRules | undefined
 }
 
 /** What the listener asks of the server. None of these may throw. */
@@ -64,41 +58,15 @@ export interface ListenerOptions {
   readonly now?: () => number
 }
 
-/**
- * Plain numbers, for the `connections` line. Of `accepted`, each is `open`, or has had a request, or has failed its
- * handshake, or has closed `withoutRequest`. `refusedByLimit` and `acceptErrors` are not among the accepted.
- */
-export interface ListenerCounters {
-  accepted: number
-  open: number
-  handshakesFailed: number
-  withoutRequest: number
-  refusedByLimit: number
-  acceptErrors: number
-}
-
-/** One accepted connection until it is closed. */
-interface Entry {
-  readonly raw: Socket
-  readonly peer: Peer
-  readonly id: string
-  sni: string | null
-  stage: 'arriving' | 'served' | 'ended'
-  served?: Served
-}
-
 const backlogMax = 4096
 // Long enough to read seven bytes or a short answer, short enough that refusing costs nothing.
 const lastWordsMs = 2000
-
-// Unique in the process, over all listeners, so that a log line needs no second field.
-let connectionsBegun = 0
 
 /** Opened once, drained and closed once. */
 export class Listener {
   readonly name: string
   readonly counters: Readonly<ListenerCounters>
-  readonly #counters: ListenerCounters
+  readonly #counters = newCounters()
   readonly #options: ListenerOptions
   readonly #server: Server
   readonly #entries = new Set<Entry>()
@@ -110,14 +78,6 @@ export class Listener {
     const now = options.now ?? (() => performance.now())
     this.name = options.name
     this.#options = options
-    this.#counters = {
-      accepted: 0,
-      open: 0,
-      handshakesFailed: 0,
-      withoutRequest: 0,
-      refusedByLimit: 0,
-      acceptErrors: 0,
-    }
     this.counters = this.#counters
     this.#arriving = new AgeLimit({
       ageMs: () => options.settings().handshakeMs,
@@ -157,7 +117,7 @@ export class Listener {
     this.#server.close()
     for (const entry of this.#entries) {
       if (entry.served !== undefined) entry.served.drain()
-      else if (entry.raw.bytesRead === 0) this.#dismiss(entry)
+      else if (!entry.hasSpoken) this.#dismiss(entry)
     }
   }
 
@@ -180,12 +140,9 @@ export class Listener {
     }
     const entry = this.#enter(raw)
     if (entry === undefined) return
-    if (!settings.tls) {
-      this.#serve(entry, { socket: raw, protocol: 'http/1.1', tlsVersion: null })
-      return
-    }
     this.#arriving.add(entry)
-    this.#awaitHello(entry)
+    if (settings.proxyHeader !== undefined) this.#awaitHeader(entry, settings.proxyHeader)
+    else this.#awaitProtocol(entry, settings)
   }
 
   #enter(raw: Socket): Entry | undefined {
@@ -196,8 +153,7 @@ export class Listener {
       raw.destroy()
       return undefined
     }
-    connectionsBegun += 1
-    const entry: Entry = { raw, peer, id: connectionsBegun.toString(36), sni: null, stage: 'arriving' }
+    const entry = new Entry(raw, peer)
     this.#entries.add(entry)
     this.#counters.open += 1
     raw.once('close', () => this.#leave(entry))
@@ -212,11 +168,22 @@ export class Listener {
     if (entry.served?.requests === 0) this.#counters.withoutRequest += 1
   }
 
-  #awaitHello(entry: Entry): void {
-    readPreamble(entry.raw, (end) => {
-      if (end.kind === 'refused') this.#refuse(entry, end.reason)
-      else if (end.kind === 'left') this.#abandon(entry, 'client_gone')
-      else this.#answerHello(entry, end.hello)
+  #awaitHeader(entry: Entry, rules: ProxyHeaderRules): void {
+    judgeFirstBytes(entry.raw, headerJudge(rules, entry.peer.peerAddress), (found) => {
+      if (found === 'left') return this.#abandon(entry, 'client_gone')
+      countHeader(this.#counters, found)
+      if (found.kind === 'refused') return this.#refuse(entry, found.reason)
+      if (found.kind === 'header') entry.take(found.header)
+      this.#awaitProtocol(entry, this.#options.settings())
+    })
+  }
+
+  #awaitProtocol(entry: Entry, { tls }: ListenerSettings): void {
+    if (!tls) return this.#serve(entry, { socket: entry.raw, protocol: 'http/1.1', tlsVersion: null })
+    judgeFirstBytes(entry.raw, judgeHello, (found) => {
+      if (found === 'left') this.#abandon(entry, 'client_gone')
+      else if (found.kind === 'refused') this.#refuse(entry, found.reason)
+      else this.#answerHello(entry, found.hello)
     })
   }
 
@@ -230,6 +197,7 @@ export class Listener {
     const protocols: readonly Protocol[] = this.#options.settings().http2 ? ['h2', 'http/1.1'] : ['http/1.1']
     shakeHands(entry.raw, { context, protocols }, (end) => {
       if (end.kind === 'failed') this.#abandon(entry, end.reason)
+      else if (end.kind === 'reset') this.#dismiss(entry)
       else this.#serve(entry, { ...end, tlsVersion: end.socket.getProtocol() })
     })
   }
@@ -237,19 +205,14 @@ export class Listener {
   #serve(entry: Entry, taken: { socket: Socket; protocol: Protocol; tlsVersion: string | null }): void {
     this.#arriving.delete(entry)
     entry.stage = 'served'
-    const connection = this.#connection(entry, taken.tlsVersion)
+    const connection = entry.describe(this.name, taken.tlsVersion)
     entry.served = this.#options.hooks.serve(taken.socket, connection, taken.protocol)
     if (this.#draining) entry.served.drain()
   }
 
-  #connection(entry: Entry, tlsVersion: string | null): Connection {
-    const { id, sni, peer } = entry
-    return { id, listener: this.name, ...peer, claimed: null, claimedBy: null, sni, tlsVersion }
-  }
-
   /** Ends an arrival: a failure where it had said something; one that never said a word is not worth a line either. */
   #abandon(entry: Entry, reason: string): void {
-    if (entry.stage === 'arriving' && entry.raw.bytesRead > 0) this.#fail(entry, reason)
+    if (entry.stage === 'arriving' && entry.hasSpoken) this.#fail(entry, reason)
     this.#dismiss(entry)
   }
 
@@ -272,7 +235,7 @@ export class Listener {
     this.#arriving.delete(entry)
     entry.stage = 'ended'
     this.#counters.handshakesFailed += 1
-    this.#options.hooks.onHandshakeFailed({ connection: this.#connection(entry, null), reason })
+    this.#options.hooks.onHandshakeFailed({ connection: entry.describe(this.name, null), reason })
   }
 
   /** Closes the socket; an arrival that has not failed is one that asked for nothing. */

@@ -2,6 +2,7 @@
 // Read once at accept: a socket forgets it when it closes.
 
 import type { Socket } from 'node:net'
+import { formatAddress, plainAddress } from '../net/address.js'
 
 /** `peer` is `ip:port` or `[v6]:port`; `peerAddress` the address alone, without zone. */
 export interface Peer {
@@ -13,13 +14,5 @@ export interface Peer {
 export function peerOf(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): Peer | undefined {
   const { remoteAddress, remotePort } = socket
   if (remoteAddress === undefined || remotePort === undefined) return undefined
-  const peerAddress = plainAddress(remoteAddress)
-  return { peer: `${peerAddress.includes(':') ? `[${peerAddress}]` : peerAddress}:${remotePort}`, peerAddress }
-}
-
-const mappedPrefix = /^::ffff:(?=\d+\.)/i
-
-/** A dual-stack socket shows IPv4 peers as `::ffff:192.0.2.1`; everywhere else they are written `192.0.2.1`. */
-function plainAddress(address: string): string {
-  return address.replace(mappedPrefix, '').replace(/%.*$/, '')
+  return { peer: formatAddress(remoteAddress, remotePort), peerAddress: plainAddress(remoteAddress) }
 }

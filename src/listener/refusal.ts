@@ -16,13 +16,12 @@ const plainHttpAnswer = Buffer.from(
     plainHttpBody,
 )
 
-const answers: Readonly<Record<RefusalReason, Buffer | undefined>> = {
+const answers: { readonly [Reason in RefusalReason]?: Buffer } = {
   // RFC 6066 §3: an unknown name ends the handshake with this alert rather than with another site's certificate.
   unrecognized_name: fatalAlert(112),
   malformed_hello: fatalAlert(50), // decode_error
   hello_too_large: fatalAlert(50),
   plain_http: plainHttpAnswer,
-  not_tls: undefined,
 }
 
 /** What a refused client is told, or undefined where it speaks nothing that we could answer in. */

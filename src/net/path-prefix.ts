@@ -21,18 +21,22 @@ export function parsePathPrefix(raw: string): Parsed<string> {
   }
   if (!isPathText(raw)) return { mistake: 'has characters that no path has', hint: encodedHint(raw) }
   const path = withoutSlash(raw).replaceAll(/%[0-9a-f]{2}/gi, (triplet) => triplet.toUpperCase())
-  // Where the peers disagree: one merges slashes and resolves dots before it compares, the other does not.
-  if (/\/(?:\/|$)/.test(path) && path !== '/') return { mistake: 'has an empty segment' }
+  // What services disagree on: one merges slashes and resolves dots before it compares, another does not.
+  if (raw.includes('//')) return { mistake: 'has an empty segment' }
   if (/\/(?:\.|%2E){1,2}(?:\/|$)/.test(path)) return { mistake: 'has a segment of dots' }
   return { value: path }
 }
 
 /** Reads where a redirect leads: `/path`, or `https://host[:port]` with or without a path. */
 export function parseRedirectTarget(raw: string): Parsed<RedirectTarget> {
-  if (raw.startsWith('/') && !raw.startsWith('//')) return targetOf(undefined, raw)
+  if (raw.startsWith('//')) return { mistake: 'has a host without a scheme', hint: `write "https:${raw}"` }
+  if (raw.startsWith('/')) return targetOf(undefined, raw)
   const [, start = raw, path = ''] = /^(https?:\/\/[^/?#]*)(.*)$/is.exec(raw) ?? []
   const origin = parseOrigin(start)
-  return 'mistake' in origin ? origin : targetOf(origin.value, path === '' ? '/' : path)
+  if ('mistake' in origin) return origin
+  const target = targetOf(origin.value, path.startsWith('/') ? path : `/${path}`)
+  // What is wrong with the path has a hint for the path, which is not the whole here.
+  return 'mistake' in target ? { mistake: target.mistake } : target
 }
 
 function targetOf(origin: Origin | undefined, raw: string): Parsed<RedirectTarget> {

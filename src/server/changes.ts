@@ -24,8 +24,8 @@ export function hasOtherCertificates(before: Snapshot, after: Snapshot): boolean
   return changesBetween(before, after).changed > 0 || before.fallback !== after.fallback
 }
 
-// Where a site stands in its file is no part of what it means.
+// Where a site stands in its file is no part of what it means, and the text of a file that it takes in has a hash.
 function signatureOf({ vhost, certificates }: ServingSite): string {
   const fingerprints = certificates.map(({ fingerprint256 }) => fingerprint256)
-  return JSON.stringify([vhost, fingerprints], (key, value) => (key === 'place' ? undefined : value))
+  return JSON.stringify([vhost, fingerprints], (key, value) => (key === 'place' || key === 'text' ? undefined : value))
 }

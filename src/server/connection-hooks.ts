@@ -5,8 +5,9 @@ import type { SecureContext } from 'node:tls'
 import { RequestHandler } from '../http/handler.js'
 import { Http1ServerConnection } from '../http1/server-connection.js'
 import { Http2Connection } from '../http2/connection.js'
+import type { Served } from '../listener/entry.js'
 import type { HandshakeFailure } from '../listener/handshake-failures.js'
-import type { ListenerHooks, Served } from '../listener/listener.js'
+import type { ListenerHooks } from '../listener/listener.js'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Log } from '../telemetry/log.js'
 import type { Connection } from '../wire/connection.js'
@@ -29,8 +30,8 @@ export function connectionHooks(sources: HookSources): ListenerHooks {
     choose: (hello) => contextFor(hello, sources),
     serve: (socket, connection, protocol) => serve({ socket, connection, protocol, service }, sources),
     onHandshakeFailed: ({ connection, reason }) => {
-      const { listener, sni, peer } = connection
-      sources.onHandshakeFailed({ listener, sni, peer, reason })
+      const { listener, sni, peer, claimed } = connection
+      sources.onHandshakeFailed({ listener, sni, peer, claimed, reason })
     },
   }
 }
@@ -44,7 +45,8 @@ interface Accepted {
 
 function serve({ socket, connection, protocol, service }: Accepted, { plan }: HookSources): Served {
   const options = { socket, connection, service, limits: () => plan().limits, timeouts: () => plan().timeouts }
-  return protocol === 'h2' ? new Http2Connection(options) : new Http1ServerConnection(options)
+  if (protocol === 'http/1.1') return new Http1ServerConnection(options)
+  return new Http2Connection({ ...options, origins: plan().origins?.payloadFor(connection.sni) })
 }
 
 function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureContext | undefined {

@@ -13,7 +13,9 @@ export interface Connection {
   readonly peerAddress: string
   /** What a PROXY header or a trusted request header claims the client to be; null where nobody claimed. */
   readonly claimed: string | null
-  /** Who made that claim, null with `claimed`. */
+  /** `claimed` without its port and brackets, null with it. */
+  readonly claimedAddress: string | null
+  /** Who made that claim: `proxy-v1`, `proxy-v2`; null with `claimed`. */
   readonly claimedBy: string | null
   /** The server name of the ClientHello, normalised; null without one and on plain listeners. */
   readonly sni: string | null

@@ -1,5 +1,6 @@
 // The client's side of one exchange, on any wire: what a codec hands to the request handler and what it takes back.
 // HTTP/1 and HTTP/2 implement it; everything above is written once.
+import type { Socket } from 'node:net'
 import type { BodySource } from './body.js'
 import type { Connection } from './connection.js'
 import type { Failure } from './failure.js'
@@ -90,6 +91,16 @@ export interface RequestService {
   refused(refusal: Refusal): void
 }
 
+/** What a codec serves a connection with. Limits and timeouts are asked for anew, so that a reload reaches it. */
+export interface ServingOptions<Limits extends WireLimits = WireLimits> {
+  /** Decrypted, with nothing read from it; the codec closes it. */
+  readonly socket: Socket
+  readonly connection: Connection
+  readonly service: RequestService
+  readonly limits: () => Limits
+  readonly timeouts: () => WireTimeouts
+}
+
 /** One connection in the hands of a codec. */
 export interface ServedConnection {
   /** Requests seen so far. */
@@ -106,6 +117,8 @@ export interface WireLimits {
   readonly headerCount: number
   readonly targetBytes: number
   readonly pipelined: number
+  /** Averaged over `bodyIdleMs`; what a client moves of a body at least while it alone is waited for. */
+  readonly bodyBytesPerSecondMin: number
 }
 
 /** Waits that a codec bounds, in milliseconds. */

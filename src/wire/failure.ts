@@ -21,7 +21,11 @@ export const failureRules = {
   bad_header: rule(400, 'downstream', 'a header line is malformed'),
   bad_authority: rule(400, 'downstream', 'no host, two hosts, or something that is not one host name'),
   bad_body: rule(400, 'downstream', 'the body is not framed as its headers announce'),
-  request_timeout: rule(408, 'downstream', 'the head or the body of the request did not arrive in time'),
+  request_timeout: rule(
+    408,
+    'downstream',
+    'the head or the body of the request did not arrive in time, or less than limits.bodyBytesPerSecondMin',
+  ),
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),
@@ -31,8 +35,13 @@ export const failureRules = {
   too_many_pipelined: rule(503, 'downstream', 'more requests pipelined than limits.pipelined'),
   flood: rule(503, 'downstream', 'the connection made more work than it paid for and was closed'),
   client_gone: rule(499, 'downstream', 'the client left before the answer was complete'),
-  client_stalled: rule(408, 'downstream', 'the client stopped reading the answer for timeouts.bodyIdleMs'),
+  client_stalled: rule(
+    408,
+    'downstream',
+    'the client took nothing of the answer for timeouts.bodyIdleMs, or less than limits.bodyBytesPerSecondMin',
+  ),
   no_endpoint: rule(503, 'upstream', 'no endpoint of the upstream is available'),
+  overloaded: rule(503, 'upstream', 'too many requests wait for a connection to the endpoint, or one waited too long'),
   upstream_unreachable: rule(502, 'upstream', 'no connection to the endpoint could be made'),
   upstream_tls: rule(
     502,

@@ -3,31 +3,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { Config } from '../../src/config/config.js'
 import { formatConfigError } from '../../src/config/config-error.js'
-import { type LoadedConfig, loadConfig } from '../../src/config/load.js'
+import { loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
-import { directory, filesOf, onlyFile, type Section } from './case.js'
-
-const mainFile = `${directory}/hostward.yaml`
-const listeners = 'listeners: [{ name: public, bind: ":443" }]\n'
-
-function load(texts: Readonly<Record<string, string>>): LoadedConfig {
-  const sections = Object.entries(texts).map(([name, text]): [string, Section] => [`${directory}/${name}`, { text }])
-  return loadConfig(mainFile, filesOf(new Map(sections)))
-}
-
-function configOf(text: string): Config {
-  const { config, errors, brokenSites } = loadConfig(mainFile, onlyFile(text))
-  assert.deepEqual([errors, brokenSites], [[], []])
-  assert.ok(config !== undefined)
-  return config
-}
-
-function site(host: string, rest: string): string {
-  return `  - { hosts: ["${host}"], certificate: { cert: a.pem, key: a.key }, ${rest} }\n`
-}
+import { directory, onlyFile } from './case.js'
+import { configOf, listeners, load, mainFile, site } from './loaded.js'
 
 describe('loadConfig', () => {
   test('fills in every default of the main file', () => {
@@ -39,7 +20,9 @@ describe('loadConfig', () => {
           bind: { host: undefined, port: 443 },
           tls: true,
           http2: true,
+          announceOrigins: false,
           redirectToHttps: false,
+          proxyProtocol: undefined,
           place: { file: mainFile, line: 1, column: 13 },
         },
       ],
@@ -65,6 +48,7 @@ describe('loadConfig', () => {
         targetBytes: 16_384,
         pipelined: 16,
         requestBodyBytes: null,
+        bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },
       log: {

@@ -121,6 +121,17 @@ test('a change between reading a file and watching it is not missed', async () =
   assert.deepEqual([...(await observed.watch.checkNow())], [], 'and is told once')
 })
 
+test('a file that goes between being read and being watched is not missed', async () => {
+  const path = join(folder(), 'file')
+  const observed = new Observed({ watch: false })
+  // As one says it that has read the bytes and not looked at the file.
+  observed.watch.setFiles(new Map([[path, { identity: undefined, hash: 'of what was read' }]]))
+  assert.deepEqual([...(await observed.watch.checkNow())], [path])
+  assert.deepEqual([...(await observed.watch.checkNow())], [], 'and is told once')
+  observed.watch.setFiles(new Map([[path, { identity: undefined, hash: undefined }]]))
+  assert.deepEqual([...(await observed.watch.checkNow())], [], 'one that was not there either is as it was')
+})
+
 test('a file without a known version is taken as it is first found', async () => {
   const path = join(folder(), 'file')
   writeFileSync(path, 'first')

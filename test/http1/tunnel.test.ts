@@ -88,7 +88,13 @@ class Bridge implements RequestService, ClientConnectionOwner {
   }
 
   #accept(socket: Socket): void {
-    const limits = { headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 }
+    const limits = {
+      headerBytes: 65_536,
+      headerCount: 256,
+      targetBytes: 16_384,
+      pipelined: 16,
+      bodyBytesPerSecondMin: 100,
+    }
     new Http1ServerConnection({
       socket,
       connection: connectionOf('127.0.0.1:1'),

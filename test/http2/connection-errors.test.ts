@@ -11,12 +11,30 @@ const { endStream, endHeaders, padded, priority, ack } = Flag
 const open = endHeaders
 const whole = endHeaders | endStream
 
-const connectionErrors: readonly Story[] = [
+const connectionErrors: Story[] = [
   ['§4.2 a frame larger than announced', ErrorCode.frameSizeError, (c) => c.data(1, Buffer.alloc(16_385))],
+  [
+    '§4.2 a frame of an unknown type larger than announced',
+    ErrorCode.frameSizeError,
+    (c) => c.send(0xfa, 0, 0, Buffer.alloc(16_385)),
+  ],
+  [
+    '§4.2 HEADERS larger than announced',
+    ErrorCode.frameSizeError,
+    (c) => c.send(FrameType.headers, endStream, 1, Buffer.alloc(16_385)),
+  ],
   [
     '§4.3 HPACK that cannot be read',
     ErrorCode.compressionError,
     (c) => c.send(FrameType.headers, whole, 1, Buffer.from([0x80])),
+  ],
+  [
+    '§4.3 trailers that cannot be read',
+    ErrorCode.compressionError,
+    (c) => {
+      wait(c, 0)
+      c.send(FrameType.headers, whole, 1, Buffer.from([0x80]))
+    },
   ],
   [
     '§4.3 HPACK that ends early',
@@ -40,6 +58,15 @@ const connectionErrors: readonly Story[] = [
     ErrorCode.streamClosed,
     async (c) => {
       await finishStream(c)
+      c.headers(1, requestFields())
+    },
+  ],
+  [
+    '§5.1 HEADERS on a stream that the client has reset',
+    ErrorCode.streamClosed,
+    (c) => {
+      wait(c, 0)
+      c.send(FrameType.rstStream, 0, 1, uint32(8))
       c.headers(1, requestFields())
     },
   ],
@@ -218,6 +245,22 @@ function continuationAfterEnd(client: RawClient): void {
   client.send(FrameType.continuation, endHeaders, 1)
 }
 
+const { ping, settings: settingsType, windowUpdate, rstStream, goaway } = FrameType
+for (const [name, type, streamId, bytes] of [
+  ['SETTINGS', settingsType, 0, 0],
+  ['PING', ping, 0, 8],
+  ['GOAWAY', goaway, 0, 8],
+  ['WINDOW_UPDATE', windowUpdate, 1, 4],
+  ['RST_STREAM', rstStream, 1, 4],
+  ['PUSH_PROMISE', FrameType.pushPromise, 1, 4],
+] as const) {
+  connectionErrors.push([
+    `§6.10 ${name} within a field section`,
+    ErrorCode.protocolError,
+    (c) => within(c, type, 0, streamId, Buffer.alloc(bytes, 1)),
+  ])
+}
+
 for (const [story, code, send] of connectionErrors) {
   test(`${story} ends the connection`, () =>
     withServer(async (server) => {
@@ -244,4 +287,13 @@ test('§3.4 a first frame other than SETTINGS ends the connection', () =>
     client.headers(1, requestFields())
     assert.equal(await client.goaway(), ErrorCode.protocolError)
     assert.equal(server.seen.length, 0)
+  }))
+
+test('§3.4 an acknowledgement of SETTINGS before any ends the connection', () =>
+  withServer(async (server) => {
+    const client = await server.silentClient()
+    client.write(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'))
+    client.send(FrameType.settings, ack, 0)
+    assert.equal(await client.goaway(), ErrorCode.protocolError)
+    await (await server.client()).stillServes(1)
   }))

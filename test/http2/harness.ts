@@ -29,12 +29,19 @@ const connection: Connection = {
   peer: '127.0.0.1:1',
   peerAddress: '127.0.0.1',
   claimed: null,
+  claimedAddress: null,
   claimedBy: null,
   sni: null,
   tlsVersion: null,
 }
 
-const wireLimits: WireLimits = { headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 }
+const wireLimits: WireLimits = {
+  headerBytes: 65_536,
+  headerCount: 256,
+  targetBytes: 16_384,
+  pipelined: 16,
+  bodyBytesPerSecondMin: 100,
+}
 const wireTimeouts: WireTimeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 920_000 }
 
 /** A running server. */

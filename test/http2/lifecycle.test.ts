@@ -206,3 +206,26 @@ test('ten thousand streams opened and reset leave nothing behind', () =>
     },
     () => undefined,
   ))
+
+test('§6.8 a client that says goodbye gets the answers to what it asked, then the connection ends', () => {
+  const waiting: Downstream[] = []
+  return withServer(
+    async (server) => {
+      const client = await server.client()
+      client.headers(1, requestFields())
+      client.send(FrameType.goaway, 0, 0, Buffer.alloc(8))
+      await client.ping()
+      for (const downstream of waiting) answerHello(downstream)
+      assert.equal((await client.answer(1)).status, '200')
+      assert.equal(await client.goaway(), ErrorCode.noError)
+    },
+    (downstream) => waiting.push(downstream),
+  )
+})
+
+test('§6.8 a client that says goodbye and asked for nothing is let go', () =>
+  withServer(async (server) => {
+    const client = await server.client()
+    client.send(FrameType.goaway, 0, 0, Buffer.alloc(8))
+    assert.equal(await client.goaway(), ErrorCode.noError)
+  }))

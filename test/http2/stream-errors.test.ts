@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ErrorCode, Flag, FrameType, Setting } from '../../src/http2/frames.js'
 import { literals, type RawClient, requestFields, settings, uint32 } from '../support/http2-client.js'
-import { fieldsOf, withServer } from './harness.js'
+import { ChunkSource, fieldsOf, withServer } from './harness.js'
 import { answerUnlessWaiting, finishStream, type Story, wait } from './stories.js'
 
 const { endStream, endHeaders, priority, ack } = Flag
@@ -32,6 +32,15 @@ const streamErrors: readonly Story[] = [
     ErrorCode.streamClosed,
     async (c) => {
       await finishStream(c)
+      c.data(1, 'x')
+    },
+  ],
+  [
+    '§5.1 DATA on a stream that the client has reset',
+    ErrorCode.streamClosed,
+    (c) => {
+      wait(c, 0)
+      c.send(FrameType.rstStream, 0, 1, uint32(8))
       c.data(1, 'x')
     },
   ],
@@ -87,6 +96,16 @@ const streamErrors: readonly Story[] = [
     },
   ],
   [
+    '§6.9 more DATA than the stream window, padding counted',
+    ErrorCode.flowControlError,
+    (c) => {
+      wait(c, 0)
+      const part = Buffer.alloc(16_384)
+      part[0] = 255
+      for (let sent = 0; sent <= 65_535; sent += 16_384) c.send(FrameType.data, Flag.padded, 1, part)
+    },
+  ],
+  [
     '§8.1 trailers without END_STREAM',
     ErrorCode.protocolError,
     (c) => {
@@ -102,8 +121,27 @@ const streamErrors: readonly Story[] = [
       c.headers(1, [[':method', 'GET']])
     },
   ],
+  ...trailerStories(),
   ...lengthStories(),
 ]
+
+function trailerStories(): Story[] {
+  const fields: readonly (readonly [story: string, name: string, value: string])[] = [
+    ['§8.2.1 an upper-case name in trailers', 'X-Upper', 'v'],
+    ['§8.2.1 a line feed in a value of trailers', 'x', 'a\nb'],
+    ['§8.2.2 transfer-encoding in trailers', 'transfer-encoding', 'chunked'],
+    ['§8.3 an unknown pseudo-header in trailers', ':unknown', 'v'],
+    ['§8.3 a response pseudo-header in trailers', ':status', '200'],
+  ]
+  return fields.map(([story, name, value]) => [
+    story,
+    ErrorCode.protocolError,
+    (c) => {
+      wait(c, 0)
+      c.headers(1, [[name, value]])
+    },
+  ])
+}
 
 function lengthStories(): Story[] {
   const announce = (c: RawClient, length: string) =>
@@ -168,6 +206,29 @@ const tolerated: readonly (readonly [story: string, send: (client: RawClient) =>
       c.send(FrameType.rstStream, 0, 1, uint32(0))
     },
   ],
+  ['§6.7 an acknowledgement of a PING that was never sent', (c) => c.send(FrameType.ping, ack, 0, Buffer.alloc(8))],
+  [
+    '§6.1 DATA of nothing but padding',
+    (c) => {
+      wait(c, 0)
+      c.send(FrameType.data, Flag.padded, 1, Buffer.from([3, 0, 0, 0]))
+    },
+  ],
+  [
+    '§5.1 PRIORITY and WINDOW_UPDATE on a half-closed stream',
+    (c) => {
+      wait(c, endStream)
+      c.send(FrameType.windowUpdate, 0, 1, uint32(1))
+      c.send(FrameType.priority, 0, 1, Buffer.alloc(5))
+    },
+  ],
+  [
+    '§5.1 PRIORITY on a stream that has ended',
+    async (c) => {
+      await finishStream(c)
+      c.send(FrameType.priority, 0, 1, Buffer.alloc(5))
+    },
+  ],
   ['§8.2.2 te: trailers', (c) => c.headers(1, requestFields([['te', 'trailers']]))],
   ['§8.3.1 OPTIONS *', (c) => c.headers(1, requestFields([], 'OPTIONS', '*'))],
   ['§8.3.1 a host beside :authority', (c) => c.headers(1, requestFields([['host', 'site.test']]))],
@@ -213,3 +274,50 @@ test('§4.3 a refused head leaves the tables right', () =>
     },
     (downstream) => downstream.respond({ status: 200, reason: '', headers: fieldsOf() }, undefined),
   ))
+
+test('§6.7 a PING that is an acknowledgement is not answered', () =>
+  withServer(async (server) => {
+    const client = await server.client()
+    client.send(FrameType.ping, ack, 0, Buffer.from('unasked!'))
+    await client.ping()
+    assert.equal(client.frames.filter((one) => one.type === FrameType.ping).length, 1)
+  }))
+
+test('§6.5.3 of a setting that stands twice in a frame the last value counts, and the frame is acknowledged once', () =>
+  withServer(async (server) => {
+    const client = await server.client()
+    await client.ping()
+    const before = client.frames.length
+    client.send(
+      FrameType.settings,
+      0,
+      0,
+      settings([Setting.initialWindowSize, 100_000], [Setting.initialWindowSize, 3]),
+    )
+    client.creditsWindows = false
+    client.headers(1, requestFields())
+    await client.ping()
+    const since = client.frames.slice(before)
+    assert.equal(since.filter((one) => one.type === FrameType.settings && one.flags === ack).length, 1)
+    assert.equal(since.find((one) => one.type === FrameType.data)?.payload.length, 3)
+  }))
+
+test('§6.9.1 an end without bytes needs no window', () =>
+  withServer(
+    async (server) => {
+      const client = await server.client([[Setting.initialWindowSize, 0]])
+      client.headers(1, requestFields())
+      assert.equal((await client.answer(1)).body.length, 0)
+    },
+    (downstream) => downstream.respond({ status: 200, reason: '', headers: fieldsOf() }, new ChunkSource([])),
+  ))
+
+test('§5.4.2 a reset is not answered with a reset', () =>
+  withServer(async (server) => {
+    const client = await server.client()
+    wait(client, 0)
+    client.send(FrameType.rstStream, 0, 1, uint32(ErrorCode.protocolError))
+    client.send(FrameType.rstStream, 0, 1, uint32(ErrorCode.protocolError))
+    await client.stillServes(3)
+    assert.equal(client.frames.filter((one) => one.type === FrameType.rstStream).length, 0)
+  }, answerUnlessWaiting))

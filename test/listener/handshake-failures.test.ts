@@ -12,7 +12,7 @@ function failuresAt(): { failures: HandshakeFailures; clock: { nowMs: number }; 
 }
 
 function failure(reason: string, port = 1): HandshakeFailure {
-  return { listener: 'public', sni: 'site-a.test', peer: `192.0.2.1:${port}`, reason }
+  return { listener: 'public', sni: 'site-a.test', peer: `192.0.2.1:${port}`, claimed: null, reason }
 }
 
 describe('failed handshakes', () => {

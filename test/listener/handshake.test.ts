@@ -204,17 +204,15 @@ describe('renegotiation', () => {
 })
 
 describe('a broken handshake', () => {
-  it('by a reset after our ServerHello is one failure', async (test) => {
+  // HAProxy's check-ssl resets behind its Finished, which is then lost to us in a third of all checks.
+  it('by a reset after our ServerHello is no failure: it may have been whole for the client', async (test) => {
     const rig = await openRig(test, { sites: sites() })
     const { socket } = await connectRaw(rig)
     socket.write(await helloBytes({ servername: 'ec.test' }))
     await once(socket, 'data')
     socket.resetAndDestroy()
     await assertAllGone(rig, 0)
-    assert.deepEqual(
-      rig.failures.map((it) => it.reason),
-      ['client_gone'],
-    )
+    assert.deepEqual([rig.failures, rig.listener.counters.withoutRequest], [[], 1])
   })
 
   it('by garbage after our ServerHello is one failure', async (test) => {

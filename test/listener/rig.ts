@@ -6,8 +6,10 @@ import net from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import tls from 'node:tls'
-import type { ListenerSettings, Served } from '../../src/listener/listener.js'
+import type { Served } from '../../src/listener/entry.js'
+import type { ListenerSettings } from '../../src/listener/listener.js'
 import { Listener } from '../../src/listener/listener.js'
+import { AddressSet, parseCidr } from '../../src/net/cidr.js'
 import type { ClientHello } from '../../src/net/client-hello.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { CertificateOptions, CertificatePair } from '../support/certificates.js'
@@ -45,7 +47,14 @@ export interface Rig {
 
 /** Opens a listener on a free port and closes it with the test. */
 export async function openRig(test: TestContext, options: RigOptions = {}): Promise<Rig> {
-  const settings = { tls: true, http2: true, connectionsMax: 2000, handshakeMs: 30_000, ...options.settings }
+  const settings: ListenerSettings = {
+    tls: true,
+    http2: true,
+    connectionsMax: 2000,
+    handshakeMs: 30_000,
+    proxyHeader: undefined,
+    ...options.settings,
+  }
   const events = { served: [] as Connection[], failures: [] as Rig['failures'], drained: [] as string[] }
   const choose = options.choose ?? ((hello) => options.sites?.[hello.serverName ?? '']?.context)
   const serve = (socket: net.Socket, connection: Connection, protocol: string): Served => {
@@ -79,6 +88,17 @@ function echo(socket: net.Socket, prefix: string, onDrain: () => void): Served {
   })
   socket.on('end', () => socket.end())
   return served
+}
+
+/** A set of these ranges. */
+export function addressSet(...ranges: readonly string[]): AddressSet {
+  return new AddressSet(
+    ranges.map((range) => {
+      const parsed = parseCidr(range)
+      assert.ok('value' in parsed)
+      return parsed.value
+    }),
+  )
 }
 
 /** Connects without TLS. The socket never throws; what it receives is gathered in `received`. */

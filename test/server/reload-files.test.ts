@@ -94,6 +94,21 @@ test('an included file that comes adds its site, and one that goes takes it away
   await serves(client, 'site.example', 'first')
 })
 
+test('a file that a site takes in is followed: it comes, it changes, it goes', async (t) => {
+  const { running, workspace, pair, client } = await start(t)
+  const degraded = await running.log.after(
+    () => running.change({ vhosts: [{ ...site(pair, 'second'), errors: { 502: 'page.html' } }] }),
+    { event: 'site_degraded', serves: 'last_good' },
+  )
+  assert.match(JSON.stringify(degraded['errors']), /page\.html cannot be read: no such file or directory/)
+  await serves(client, 'site.example', 'first')
+  await running.log.after(() => workspace.write('page.html', 'a page'), { event: 'site_restored' })
+  await serves(client, 'site.example', 'second')
+  await running.log.after(() => workspace.write('page.html', 'another page'), changedOnce)
+  await running.log.after(() => unlinkSync(workspace.path('page.html')), { event: 'site_degraded' })
+  await serves(client, 'site.example', 'second')
+})
+
 test('without a watch nothing changes before it is asked for', async (t) => {
   const { running, workspace, pair, client } = await start(t, { reload: { watch: false, debounceMs: 5, pollMs: 50 } })
   const vhosts = [{ ...site(pair, 'witness'), hosts: ['witness.example'] }]

@@ -10,7 +10,7 @@ import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
-import { Upstream } from '../../src/upstream/upstream.js'
+import { type Share, Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 import { defaultHttp2Limits } from './http2-limits.js'
@@ -47,13 +47,22 @@ export function forwardToAll(
     budget: new RetryBudget(defaultRetryBounds, performance.now()),
     ...more.retries,
   }
-  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries }
+  return {
+    kind: 'forward',
+    upstream: new Upstream({ name: 'test', endpoints, shares: backupsOf(endpoints) }),
+    via: true,
+    retries,
+  }
+}
+
+/** All but the first one are backups, so that a test knows who is asked first. */
+function backupsOf(endpoints: readonly Endpoint[]): ReadonlyMap<Endpoint, Share> {
+  return new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
 }
 
 function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
   return new Endpoint({
-    host: '127.0.0.1',
-    port,
+    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
     label: `http://127.0.0.1:${port}`,
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
@@ -69,6 +78,8 @@ export function respondWith(body: string): SiteAction {
 export class Gateway {
   readonly entries: RequestEntry[] = []
   readonly connections = new Set<ServedConnection>()
+  /** What the connections came over, in the order in which they came. */
+  readonly sockets = new Set<Socket>()
   readonly #server: Server
   #view: ListenerView
 
@@ -90,7 +101,7 @@ export class Gateway {
     })
     const limits = {
       ...defaultHttp2Limits,
-      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16 },
+      ...{ headerBytes: 65_536, headerCount: 256, targetBytes: 16_384, pipelined: 16, bodyBytesPerSecondMin: 100 },
       ...options.limits,
     }
     const timeouts = { headersMs: 15_000, bodyIdleMs: 60_000, idleMs: 60_000, ...options.timeouts }
@@ -99,9 +110,16 @@ export class Gateway {
       const wire = { socket, connection, service, limits: () => limits, timeouts: () => timeouts }
       const served = options.protocol === 'h2' ? new Http2Connection(wire) : new Http1ServerConnection(wire)
       this.connections.add(served)
-      socket.on('close', () => this.connections.delete(served))
+      this.sockets.add(socket)
+      socket.on('close', () => {
+        this.connections.delete(served)
+        this.sockets.delete(socket)
+      })
     }
-    this.#server = options.tls === undefined ? createServer(accept) : createTlsServer(options.tls, accept)
+    this.#server =
+      options.tls === undefined
+        ? createServer(accept)
+        : createTlsServer({ ...options.tls, ALPNProtocols: [options.protocol ?? 'http/1.1'] }, accept)
   }
 
   async open(): Promise<this> {
@@ -132,6 +150,7 @@ export function connectionOf(peer: string): Connection {
     peer,
     peerAddress,
     claimed: null,
+    claimedAddress: null,
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',

@@ -1,4 +1,4 @@
-// A client that speaks HTTP/2 frame by frame, so that a test can say exactly what no honest client would.
+// A client, or any end of a connection, that speaks HTTP/2 frame by frame, so that a test can say exactly what no honest peer would.
 import { connect, type Socket } from 'node:net'
 import { FieldSection } from '../../src/http2/field-section.js'
 import { Flag, FrameType, frameHeadBytes, preface, readUint24, readUint31, readUint32 } from '../../src/http2/frames.js'
@@ -64,8 +64,8 @@ export function settings(...pairs: readonly (readonly [id: number, value: number
   return Buffer.concat(pairs.map(([id, value]) => Buffer.concat([Buffer.from([id >> 8, id]), uint32(value)])))
 }
 
-/** One connection; keeps every frame that came. */
-export class RawClient {
+/** One end of a connection; keeps every frame that came. */
+export class RawPeer {
   readonly socket: Socket
   readonly frames: Frame[] = []
   isClosed = false
@@ -73,34 +73,23 @@ export class RawClient {
   creditsWindows = true
   readonly #decoder = new HpackDecoder()
   readonly #section = new FieldSection()
+  readonly #kind: 'request' | 'response'
+  #prefaceBytes: number
   #received: Buffer = Buffer.alloc(0)
   #sectionBytes: Buffer = Buffer.alloc(0)
   #waiters: (() => void)[] = []
 
-  constructor(socket: Socket) {
+  /** `other` is who is at the other end: a client sends its preface first. */
+  constructor(socket: Socket, other: 'client' | 'server') {
     this.socket = socket
+    this.#kind = other === 'client' ? 'request' : 'response'
+    this.#prefaceBytes = other === 'client' ? preface.length : 0
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('close', () => {
       this.isClosed = true
       this.#wake()
     })
     socket.on('error', () => undefined)
-  }
-
-  /** Connects and says hello. */
-  static async open(port: number, hello: readonly (readonly [number, number])[] = []): Promise<RawClient> {
-    const client = await RawClient.connect(port)
-    client.write(preface)
-    client.send(FrameType.settings, 0, 0, settings(...hello))
-    return client
-  }
-
-  /** Connects and says nothing. */
-  static async connect(port: number): Promise<RawClient> {
-    const socket = connect(port, '127.0.0.1')
-    socket.setNoDelay(true)
-    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-    return new RawClient(socket)
   }
 
   write(bytes: Uint8Array): void {
@@ -137,24 +126,6 @@ export class RawClient {
     const frame = await this.frame(fits, 'a goodbye')
     await this.until(() => this.isClosed || undefined, 'the end of the connection')
     return readUint32(frame.payload, 4)
-  }
-
-  /** The whole answer on a stream. */
-  async answer(streamId: number): Promise<Answer> {
-    const own = () => this.frames.filter((one) => one.streamId === streamId)
-    await this.until(() => own().find((one) => endsStream(one)), `the answer on stream ${streamId}`)
-    const heads = own().filter((one) => one.type === FrameType.headers)
-    const final = heads.find((one) => !statusOf(one).startsWith('1'))
-    if (final === undefined) throw new Error(`no head on stream ${streamId}`)
-    const body = Buffer.concat(own().flatMap((one) => (one.type === FrameType.data ? [one.payload] : [])))
-    const trailers = heads.find((one) => statusOf(one) === '')?.fields ?? []
-    return { status: statusOf(final), fields: final.fields, body, trailers }
-  }
-
-  /** Proves that the connection still lives: a good request gets its answer. */
-  async stillServes(streamId: number): Promise<void> {
-    this.headers(streamId, requestFields())
-    await this.answer(streamId)
   }
 
   /** Everything sent so far was read. */
@@ -200,6 +171,9 @@ export class RawClient {
 
   #receive(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
+    const prefaceBytes = Math.min(this.#prefaceBytes, this.#received.length)
+    this.#prefaceBytes -= prefaceBytes
+    this.#received = this.#received.subarray(prefaceBytes)
     for (;;) {
       const { length } = this.#received
       if (length < frameHeadBytes) break
@@ -228,12 +202,53 @@ export class RawClient {
     const payload = this.#sectionBytes
     this.#sectionBytes = Buffer.alloc(0)
     const section = this.#section
-    section.begin('response', payload.length, roomy)
+    section.begin(this.#kind, payload.length, roomy)
     if (!this.#decoder.decode(payload, 0, payload.length, section)) throw new Error('a section that is not HPACK')
     if (section.fault !== undefined) throw new Error(section.fault)
     const { block } = section
     const lines = Array.from({ length: block.count }, (_, at): Pair => [block.nameOf(at), block.valueOf(at)])
-    return section.status === undefined ? lines : [[':status', section.status], ...lines]
+    return [...pseudoFields(section), ...lines]
+  }
+}
+
+/** A client's end of one connection. */
+export class RawClient extends RawPeer {
+  constructor(socket: Socket) {
+    super(socket, 'server')
+  }
+
+  /** Connects and says hello. */
+  static async open(port: number, hello: readonly (readonly [number, number])[] = []): Promise<RawClient> {
+    const client = await RawClient.connect(port)
+    client.write(preface)
+    client.send(FrameType.settings, 0, 0, settings(...hello))
+    return client
+  }
+
+  /** Connects and says nothing. */
+  static async connect(port: number): Promise<RawClient> {
+    const socket = connect(port, '127.0.0.1')
+    socket.setNoDelay(true)
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    return new RawClient(socket)
+  }
+
+  /** The whole answer on a stream. */
+  async answer(streamId: number): Promise<Answer> {
+    const own = () => this.frames.filter((one) => one.streamId === streamId)
+    await this.until(() => own().find((one) => endsStream(one)), `the answer on stream ${streamId}`)
+    const heads = own().filter((one) => one.type === FrameType.headers)
+    const final = heads.find((one) => !statusOf(one).startsWith('1'))
+    if (final === undefined) throw new Error(`no head on stream ${streamId}`)
+    const body = Buffer.concat(own().flatMap((one) => (one.type === FrameType.data ? [one.payload] : [])))
+    const trailers = heads.find((one) => statusOf(one) === '')?.fields ?? []
+    return { status: statusOf(final), fields: final.fields, body, trailers }
+  }
+
+  /** Proves that the connection still lives: a good request gets its answer. */
+  async stillServes(streamId: number): Promise<void> {
+    this.headers(streamId, requestFields())
+    await this.answer(streamId)
   }
 }
 
@@ -246,7 +261,14 @@ function stringLiteral(text: string): Buffer {
   return Buffer.concat([Buffer.from([...length, rest]), bytes])
 }
 
-function endsStream(frame: Frame): boolean {
+function pseudoFields(section: FieldSection): Pair[] {
+  const { method, scheme, authority, path, protocol, status } = section
+  const named = Object.entries({ method, scheme, authority, path, protocol, status })
+  return named.flatMap(([name, value]): Pair[] => (value === undefined ? [] : [[`:${name}`, value]]))
+}
+
+/** Whether a frame ends its stream. */
+export function endsStream(frame: Frame): boolean {
   const isMessage = frame.type === FrameType.data || frame.type === FrameType.headers
   return isMessage && (frame.flags & Flag.endStream) !== 0
 }

@@ -2,7 +2,13 @@
 import { closing, forwarded, get, post, type Row, refused, unchanged } from './row.js'
 
 /** The limits that the rows are written for. */
-export const rowLimits = { targetBytes: 512, headerBytes: 2048, headerCount: 32, pipelined: 16 }
+export const rowLimits = {
+  targetBytes: 512,
+  headerBytes: 2048,
+  headerCount: 32,
+  pipelined: 16,
+  bodyBytesPerSecondMin: 100,
+}
 
 const hostBytes = 'Host: a.example\r\n'.length
 

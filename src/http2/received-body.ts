@@ -1,19 +1,29 @@
-// The body of one request on its way from the client. Gives the client's window back as the sink takes bytes: a sink that
-// is full, or not there yet, costs one stream window of memory and no more.
+// A body on its way from the peer, on either side of a connection. Gives the peer's window back as the sink takes bytes: a
+// sink that is full, or not there yet, costs one stream window of memory and no more.
 import type { BodySink, BodySource } from '../wire/body.js'
 import type { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
-import { ReceiveWindow } from './flow-control.js'
-import type { Session } from './session.js'
+import { ReceiveWindow, type WindowPool } from './flow-control.js'
 
-/** A request's body; filled by its stream, read by whoever handles the request. */
-export class RequestBody implements BodySource {
+/** The connection that a body comes on. */
+export interface ReceivedBodyHome {
+  readonly pool: WindowPool
+  /** Reads the clock. */
+  tick(): number
+  readonly outbox: { windowUpdate(streamId: number, increment: number): void }
+  readonly limits: { readonly streamWindowBytes: number; readonly streamWindowBytesMax: number }
+}
+
+/** A received body; filled by its stream, read by whoever handles the message. */
+export class ReceivedBody implements BodySource {
   readonly lengthBytes: number
-  /** The sink has no room: that nothing comes is not the client's fault. */
+  /** The sink has no room: that nothing comes is not the peer's fault. */
   isFull = false
+  /** When the sink had room again, after it had none. */
+  resumedMs = 0
   /** Nobody takes what still comes. */
   isUnwanted = false
-  readonly #session: Session
+  readonly #home: ReceivedBodyHome
   readonly #streamId: number
   readonly #window: ReceiveWindow
   #grownBytes = 0
@@ -25,11 +35,11 @@ export class RequestBody implements BodySource {
   // What came before the sink did.
   #waiting: Buffer[] | undefined
 
-  constructor(session: Session, streamId: number, lengthBytes: number) {
-    this.#session = session
+  constructor(home: ReceivedBodyHome, streamId: number, lengthBytes: number) {
+    this.#home = home
     this.#streamId = streamId
     this.lengthBytes = lengthBytes
-    this.#window = new ReceiveWindow(session.limits.streamWindowBytes)
+    this.#window = new ReceiveWindow(home.limits.streamWindowBytes)
   }
 
   flow(sink: BodySink): void {
@@ -45,6 +55,7 @@ export class RequestBody implements BodySource {
 
   resume(): void {
     this.isFull = false
+    this.resumedMs = this.#home.tick()
     this.#take()
   }
 
@@ -54,14 +65,14 @@ export class RequestBody implements BodySource {
     this.#waiting = undefined
   }
 
-  /** Accounts for a DATA frame, padding included; false where the client sent more than it may. */
+  /** Accounts for a DATA frame, padding included; false where the peer sent more than it may. */
   accept(frameBytes: number, dataBytes: number): boolean {
     if (!this.#window.take(frameBytes)) return false
     this.#window.owe(frameBytes - dataBytes)
     return true
   }
 
-  /** Takes a part of the body from the client. */
+  /** Takes a part of the body. */
   receive(chunk: Buffer): void {
     if (this.isUnwanted) return
     this.#untakenBytes += chunk.length
@@ -74,7 +85,7 @@ export class RequestBody implements BodySource {
     if (!this.isFull) this.#take()
   }
 
-  /** The client has sent all; `trailers` are lent. */
+  /** All has come; `trailers` are lent. */
   finish(trailers: HeaderBlock | undefined): void {
     if (this.isUnwanted) return
     this.#isEnded = true
@@ -100,23 +111,23 @@ export class RequestBody implements BodySource {
 
   /** Gives back what its window grew by. */
   release(): void {
-    this.#session.pool.release(this.#grownBytes)
+    this.#home.pool.release(this.#grownBytes)
     this.#grownBytes = 0
   }
 
-  /** The sink has taken all that it was given: the client may send as much again. */
+  /** The sink has taken all that it was given: the peer may send as much again. */
   #take(): void {
     this.#window.owe(this.#untakenBytes)
     this.#untakenBytes = 0
     if (this.#isEnded || this.isUnwanted || !this.#window.isDue) return
-    this.#session.outbox.windowUpdate(this.#streamId, this.#window.credit(this.#growth()))
+    this.#home.outbox.windowUpdate(this.#streamId, this.#window.credit(this.#growth()))
   }
 
   /** A window that is used up as fast as it is given doubles, as far as the connection's pool allows. */
   #growth(): number {
     const { sizeBytes } = this.#window
-    const wantedBytes = Math.min(sizeBytes, this.#session.limits.streamWindowBytesMax - sizeBytes)
-    const grownBytes = wantedBytes > 0 ? this.#session.pool.acquire(wantedBytes) : 0
+    const wantedBytes = Math.min(sizeBytes, this.#home.limits.streamWindowBytesMax - sizeBytes)
+    const grownBytes = wantedBytes > 0 ? this.#home.pool.acquire(wantedBytes) : 0
     this.#grownBytes += grownBytes
     return grownBytes
   }

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { encodeProxyV2 } from '../../src/net/proxy-protocol-v2.js'
 import { Dial } from '../../src/upstream/dial.js'
-import { connectError } from '../../src/upstream/transport-errors.js'
+import { connectError, isExhausted, isLocal } from '../../src/upstream/transport-errors.js'
 import type { DialTarget } from '../../src/upstream/transport-target.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { until } from '../support/deadline.js'
@@ -130,6 +130,8 @@ test('a connection that is refused names the address, and any request may be tri
 test('a machine without a free local port is told as such', () => {
   const error = Object.assign(new Error('connect EADDRNOTAVAIL 192.0.2.1:80'), { code: 'EADDRNOTAVAIL' })
   assert.equal(connectError(error), 'no local address or port is left for it (EADDRNOTAVAIL)')
+  assert.ok(isLocal(error), 'the endpoint is not to blame')
+  assert.ok(!isExhausted(error), 'another address may be had')
 })
 
 test('a process without a free file descriptor is told as such, and dials when there is one again', async (context) => {

@@ -3,9 +3,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, ForwardAnswer } from '../config/config.js'
 import type { EndpointConfig, UpstreamConfig, UpstreamTimeouts } from '../config/upstream-config.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import { Endpoint } from '../upstream/endpoint.js'
 import type { EndpointSettings } from '../upstream/endpoint-options.js'
 import { type Share, Upstream } from '../upstream/upstream.js'
+import { nowMs } from '../wire/deadlines.js'
 import type { Stock } from './load.js'
 import { tlsKey } from './upstream-tls.js'
 
@@ -22,6 +24,8 @@ export interface UpstreamPlan {
   /** By what makes two endpoints the same. */
   readonly endpoints: ReadonlyMap<string, PlannedEndpoint>
   readonly upstreams: readonly Upstream[]
+  /** By name: a reload must not refill what an outage has spent. */
+  readonly retryBudgets: ReadonlyMap<string, RetryBudget>
 }
 
 /** What upstreams are compiled from. */
@@ -34,6 +38,7 @@ export interface UpstreamParts {
 /** Compiles upstreams one after another; equal ones are one. */
 export class UpstreamCompiler implements UpstreamPlan {
   readonly endpoints = new Map<string, PlannedEndpoint>()
+  readonly retryBudgets = new Map<string, RetryBudget>()
   readonly #users = new Map<Endpoint, Set<string>>()
   readonly #parts: UpstreamParts
   readonly #upstreams = new Map<string, { readonly config: UpstreamConfig; readonly upstream: Upstream }>()
@@ -51,6 +56,18 @@ export class UpstreamCompiler implements UpstreamPlan {
     const upstream = this.#compiled(answer)
     for (const endpoint of upstream.endpoints) this.#users.get(endpoint)?.add(vhost)
     return upstream
+  }
+
+  /** What of an upstream's failures is tried again. */
+  retriesOf({ upstream: { name, retries } }: ForwardAnswer): RetryPolicy {
+    return { attemptsMax: retries.attempts, causes: new Set(retries.on), budget: this.#retryBudgetOf(name) }
+  }
+
+  #retryBudgetOf(name: string): RetryBudget {
+    const kept = this.retryBudgets.get(name) ?? this.#parts.previous?.retryBudgets.get(name)
+    const budget = kept ?? new RetryBudget(defaultRetryBounds, nowMs())
+    this.retryBudgets.set(name, budget)
+    return budget
   }
 
   #compiled({ upstream: config, timeouts }: ForwardAnswer): Upstream {

@@ -34,7 +34,10 @@ export interface Http2ClientConnectionOptions {
 const blame: Blame = { protocol: 'upstream_protocol', body: 'upstream_protocol', flood: 'upstream_protocol' }
 const closedHere = new Failure('shutdown', 'the connection to the endpoint was ended here')
 const left = new Failure('upstream_reset', 'the connection has ended')
-const neverSent = new Failure('upstream_reset', 'the connection takes no more requests', { retry: 'always' })
+const neverSent = new Failure('upstream_reset', 'the connection takes no more requests', {
+  retry: 'always',
+  suspect: 'connection',
+})
 const noSwitch = new Failure(
   'upstream_protocol',
   'the endpoint does not offer extended CONNECT, which a switch of protocols needs',
@@ -147,7 +150,12 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   wasReset(stream: ClientStream | undefined, code: number): boolean {
     if (stream === undefined) return this.armour.takesControl(this.eventMs)
     const retry = code === ErrorCode.refusedStream && !stream.hasAnswerBegun ? 'always' : 'never'
-    stream.break(new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, { retry }))
+    stream.break(
+      new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, {
+        retry,
+        suspect: 'connection',
+      }),
+    )
     return true
   }
 
@@ -159,7 +167,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.#lastServedId = lastStreamId
     this.#retire()
     const detail = `the endpoint said goodbye: ${errorName(code)} ${text.replace(/[^\x20-\x7e]/g, '?')}`.trimEnd()
-    const unserved = new Failure('upstream_reset', detail, { retry: 'always' })
+    const unserved = new Failure('upstream_reset', detail, { retry: 'always', suspect: 'connection' })
     for (const stream of [...this.streams.all()]) if (stream.id > lastStreamId) stream.break(unserved)
     this.settlePending()
   }
@@ -302,5 +310,5 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 /** The same failure for a request that may be sent again; not while we end ourselves. */
 function retried(failure: Failure, retry: RetryRule): Failure {
   if (failure.code === 'shutdown') return failure
-  return new Failure(failure.code, failure.detail, { retry, cause: failure.cause })
+  return new Failure(failure.code, failure.detail, { retry, suspect: 'connection', cause: failure.cause })
 }

@@ -54,7 +54,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
 
   onInformational(head: ResponseHead): void {
     this.#isHeard = true
-    prepareResponse(head.headers)
+    prepareResponse(head)
     this.#exchange.downstream.inform(head)
   }
 
@@ -89,7 +89,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
     exchange.upstreamMs = nowMs() - this.#startedMs
     exchange.upstreamStatus = head.status
     exchange.status = status
-    prepareResponse(head.headers)
+    prepareResponse(head)
     exchange.applyResponsePolicy(head)
   }
 

@@ -37,7 +37,7 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
   const { headers, upgrade } = request
   const hash = action.upstream.hashOf(factsOf(exchange))
   const takesTrailers = action.http2Scheme !== undefined && saysTrailers(headers)
-  prepareLines(exchange, { action, host })
+  prepareLines(exchange, action, host)
   const webSocket = upgrade === 'websocket' ? new WebSocketBridge(headers, wireOf(request)) : undefined
   // An absolute-form or :authority stands for the Host line (RFC 9112 §3.2.2), and so does a name that the site sets.
   const hostLine = site?.upstreamHost ?? (request.authority === undefined ? undefined : host.written)
@@ -49,15 +49,14 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
   if (takesTrailers) fields?.headers.add('te', 'trailers')
   if (fields !== undefined) webSocket?.prepareHttp2(fields.headers)
   webSocket?.prepareHttp1(headers)
-  // RFC 8441 §5: what is an extended CONNECT on HTTP/2 is a GET with an Upgrade line on HTTP/1.
-  const method = request.method === 'CONNECT' ? 'GET' : request.method
-  const head = headBytes(request, { method, target, hostLine })
-  return { method, head, fields, body: bodyOf(exchange), upgrade, action, hash, webSocket }
+  const head = headBytes(request, target, hostLine)
+  return { method: methodOf(request), head, fields, body: bodyOf(exchange), upgrade, action, hash, webSocket }
 }
 
 /** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
-function prepareLines({ site, view, downstream, requestId }: Exchange, { action, host }: LineSources): void {
-  const { request, connection } = downstream
+function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
+  const { site, view, requestId } = exchange
+  const { request, connection } = exchange.downstream
   const { headers } = request
   prepareRequest(headers, {
     clientAddress: connection.claimedAddress ?? connection.peerAddress,
@@ -69,11 +68,6 @@ function prepareLines({ site, view, downstream, requestId }: Exchange, { action,
   if (!request.expectsContinue) headers.dropAll(Field.expect)
   if (request.body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
   if (site?.requestHeaders !== undefined) applyPolicy(headers, site.requestHeaders)
-}
-
-interface LineSources {
-  readonly action: ForwardAction
-  readonly host: RequestedHost
 }
 
 /** Whether the client takes trailers, which no upstream but one of HTTP/2 is told (gRPC insists on it). */
@@ -108,10 +102,14 @@ function wireOf({ protocol }: Request): 'http/1' | 'h2' {
   return protocol === 'h2' ? 'h2' : 'http/1'
 }
 
-function headBytes(
-  { headers, body, upgrade }: Request,
-  { method, target, hostLine }: { method: string; target: string; hostLine: string | undefined },
-): Buffer {
+/** RFC 8441 §5: what is an extended CONNECT on HTTP/2 is a GET with an Upgrade line on HTTP/1. */
+function methodOf({ method }: Request): string {
+  return method === 'CONNECT' ? 'GET' : method
+}
+
+function headBytes(request: Request, target: string, hostLine: string | undefined): Buffer {
+  const { headers, body, upgrade } = request
+  const method = methodOf(request)
   if (hostLine !== undefined) headers.dropAll(Field.host)
   const ownBytes = (hostLine?.length ?? 0) + (upgrade?.length ?? 0) + 128
   out.reserve(headers.writtenBytesMax + method.length + target.length + ownBytes)

@@ -7,6 +7,7 @@ import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstr
 import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
 import { applyPolicy } from './header-policy.js'
+import type { OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
 import type { ListenerView, VirtualHost } from './routing.js'
 
@@ -36,6 +37,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog
+  #tunnels: OpenTunnels | undefined
   #isFinished = false
 
   constructor(downstream: Downstream, view: ListenerView, log: AccessLog) {
@@ -107,6 +109,12 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     this.failedAttempts.push(`${this.upstream} ${reason}`)
   }
 
+  /** It has become a tunnel of its site, which may end it. */
+  becomeTunnel(): void {
+    this.#tunnels = this.site?.tunnels
+    this.#tunnels?.add(this)
+  }
+
   /** Sends an answer of our own. */
   answer(answer: Answer): void {
     if (this.#isFinished) return
@@ -145,6 +153,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     if (this.#isFinished) return
     this.#isFinished = true
     this.attempt = undefined
+    this.#tunnels?.remove(this)
     this.durationMs = nowMs() - this.startedMs
     if (this.site === undefined ? this.view.access : this.site.access) this.#log.request(this)
   }

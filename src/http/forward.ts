@@ -9,12 +9,10 @@ import type { RequestedHost } from './host.js'
 import { outgoingRequest } from './outgoing-request.js'
 import type { ForwardAction } from './routing.js'
 
-const noTunnel = new Failure('not_implemented', 'an extended CONNECT')
 const doubleSlash = new Failure('ambiguous_path', 'the path behind the route begins with two slashes')
 
 /** Starts forwarding; everything lent in the request is copied before this returns. */
 export function forward(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  if (exchange.downstream.request.method === 'CONNECT') return exchange.fail(noTunnel)
   const objection = objectionTo(exchange, action)
   if (objection !== undefined) return exchange.fail(objection)
   const request = outgoingRequest(exchange, action, host)

@@ -7,6 +7,7 @@ import { nowMs } from '../wire/deadlines.js'
 import type { ResponseHead } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { Field } from '../wire/field-names.js'
+import { reasonPhrase } from '../wire/status.js'
 import type { Exchange } from './exchange.js'
 import { prepareResponse } from './headers.js'
 import type { ForwardedRequest } from './outgoing-request.js'
@@ -14,7 +15,8 @@ import type { BodyObserver } from './request-body.js'
 import { isIdempotent, type RetryCause } from './retry.js'
 
 const noEndpoint = new Failure('no_endpoint', 'no endpoint of the upstream is available')
-const notAsked = new Failure('upstream_protocol', 'an upgrade that nobody asked for')
+const notProved = new Failure('upstream_protocol', 'the endpoint did not answer the key of the WebSocket handshake')
+const notSwitched = new Failure('upstream_protocol', 'the endpoint answered a CONNECT without switching protocols')
 const noneTried: readonly Endpoint[] = []
 
 /** One exchange on its way. */
@@ -25,6 +27,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
   #endpoint: Endpoint | undefined
   #tried = noneTried
   #attempts = 0
+  #freeAttempts = 0
   #isHeard = false
 
   constructor(exchange: Exchange, request: ForwardedRequest) {
@@ -51,29 +54,49 @@ export class Forwarding implements AttemptObserver, BodyObserver {
 
   onInformational(head: ResponseHead): void {
     this.#isHeard = true
-    prepareResponse(head.headers)
+    prepareResponse(head)
     this.#exchange.downstream.inform(head)
   }
 
   onResponse(head: ResponseHead, body: BodySource | undefined): void {
     const exchange = this.#exchange
     if (head.status >= 500 && this.#leaves(head.status, body)) return
-    exchange.upstreamMs = nowMs() - this.#startedMs
-    exchange.upstreamStatus = head.status
-    exchange.status = head.status
-    prepareResponse(head.headers)
+    // RFC 9110 §9.3.6: to a CONNECT such an answer would say that there is a tunnel.
+    if (head.status < 300 && exchange.method === 'CONNECT') return this.#giveUp(notSwitched)
     if (body?.lengthBytes !== unknownLength) head.headers.dropAll(Field.trailer)
-    exchange.applyResponsePolicy(head)
+    this.#onFinalHead(head, head.status)
     exchange.downstream.respond(head, body)
   }
 
-  onUpgrade(_head: ResponseHead, tunnel: Tunnel): void {
-    tunnel.source.abort(notAsked)
-    this.#exchange.fail(notAsked)
+  onUpgrade(head: ResponseHead, tunnel: Tunnel): void {
+    const exchange = this.#exchange
+    const { downstream } = exchange
+    if (this.#request.webSocket?.complete(head) === false) return this.#giveUp(notProved)
+    const status = downstream.request.protocol === 'h2' ? 200 : 101
+    this.#onFinalHead(head, status)
+    exchange.becomeTunnel()
+    const own = { status, reason: reasonPhrase(status), headers: head.headers }
+    tunnel.carry(downstream.switchProtocols(own, tunnel.source))
   }
 
   onFailure(failure: Failure): void {
     if (!this.#retry(failure)) this.#exchange.fail(failure)
+  }
+
+  /** The head that is passed on, with the status that the client gets. */
+  #onFinalHead(head: ResponseHead, status: number): void {
+    const exchange = this.#exchange
+    exchange.upstreamMs = nowMs() - this.#startedMs
+    exchange.upstreamStatus = head.status
+    exchange.status = status
+    prepareResponse(head)
+    exchange.applyResponsePolicy(head)
+  }
+
+  /** What the endpoint says is of no use. */
+  #giveUp(failure: Failure): void {
+    this.#exchange.attempt?.cancel()
+    this.#exchange.fail(failure)
   }
 
   /** Whether nothing was said to the client and nothing of the request is gone, so that all of it can be done anew. */
@@ -95,17 +118,19 @@ export class Forwarding implements AttemptObserver, BodyObserver {
   #retry(failure: Failure): boolean {
     if (failure.retry === 'never' || !this.#isRepeatable) return false
     if (failure.retry === 'if_idempotent' && !isIdempotent(this.#request.method)) return false
-    if (failure.suspect === 'connection') return this.#retryFresh(failure)
+    if (failure.suspect === 'connection' && this.#retryFresh(failure)) return true
     const endpoint = this.#another(failure.retry === 'always' ? 'connect' : 'reset')
     if (endpoint === undefined) return false
     this.#attemptAgain(endpoint, { reason: failure.code, choice: 'pooled' })
     return true
   }
 
-  // A connection was closed while it was idle, and nobody knew. That costs no budget: a request meets it once, and where an
-  // outage closes them all there are soon none left.
+  // A connection was closed while it was idle, and nobody knew. That counts neither as an attempt nor against the budget, or a
+  // restarted endpoint would cost requests that others could take: it happens to a request once.
   #retryFresh(failure: Failure): boolean {
-    if (this.#endpoint === undefined || this.#attempts >= this.#request.action.retries.attemptsMax) return false
+    if (this.#endpoint === undefined || this.#freeAttempts > 0 || this.#request.action.retries.attemptsMax === 1)
+      return false
+    this.#freeAttempts++
     this.#attemptAgain(this.#endpoint, { reason: failure.code, choice: 'fresh' })
     return true
   }
@@ -114,7 +139,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
   #another(cause: RetryCause): Endpoint | undefined {
     const { action, hash } = this.#request
     const { retries, upstream } = action
-    if (this.#attempts >= retries.attemptsMax || !retries.causes.has(cause)) return undefined
+    if (this.#attempts - this.#freeAttempts >= retries.attemptsMax || !retries.causes.has(cause)) return undefined
     if (this.#endpoint !== undefined) this.#tried = [...this.#tried, this.#endpoint]
     const endpoint = upstream.choose(hash, this.#tried)
     return endpoint !== undefined && retries.budget.spend(nowMs()) ? endpoint : undefined

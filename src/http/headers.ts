@@ -1,5 +1,6 @@
 // What happens to header lines on their way through: connection-specific lines go, claims of the client go, ours come
 // (RFC 9110 §7.6). Pure functions on header blocks, used by forwarding.
+import type { ResponseHead } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 
@@ -61,10 +62,11 @@ export function prepareRequest(headers: HeaderBlock, facts: ForwardedFacts): voi
   if (facts.via !== undefined) headers.add('via', facts.via)
 }
 
-/** Drops what belongs to the connection to the endpoint. */
-export function prepareResponse(headers: HeaderBlock): void {
+/** Drops what belongs to the connection to the endpoint, and a length where there may be none (RFC 9110 §8.6). */
+export function prepareResponse({ status, headers }: ResponseHead): void {
   dropNominated(headers)
   dropListed(headers, responseDrops)
+  if (status < 200 || status === 204) headers.dropAll(Field.contentLength)
 }
 
 // RFC 9110 §7.6.1: names listed in Connection are hop-by-hop. Removed before our own lines are added,

@@ -1,10 +1,11 @@
 // The head of a request as an endpoint gets it: the client's lines without those of the connection and its claims, ours
 // behind them, and the framing of the body. Used by forwarding while the client's lines are still lent.
-import type { OutgoingRequest } from '../wire/attempt.js'
+import type { OutgoingFields, OutgoingRequest } from '../wire/attempt.js'
 import { type BodySource, unknownLength } from '../wire/body.js'
 import { ByteWriter } from '../wire/byte-writer.js'
 import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
+import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
@@ -12,8 +13,10 @@ import { prepareRequest } from './headers.js'
 import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
 import { type PassingBody, requestBody } from './request-body.js'
+import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
+import { WebSocketBridge } from './websocket-bridge.js'
 
 const out = new ByteWriter()
 
@@ -23,31 +26,62 @@ export interface ForwardedRequest extends OutgoingRequest {
   /** What `Upstream.choose` is asked with. */
   readonly hash: number
   readonly body: HeldBody | PassingBody | undefined
+  /** Where the request asks for WebSocket. */
+  readonly webSocket: WebSocketBridge | undefined
 }
 
 /** What an endpoint is sent. */
 export function outgoingRequest(exchange: Exchange, action: ForwardAction, host: RequestedHost): ForwardedRequest {
   const { site, downstream } = exchange
-  const { request, connection } = downstream
-  prepareRequest(request.headers, {
-    clientAddress: connection.claimedAddress ?? connection.peerAddress,
-    scheme: exchange.view.isSecure ? 'https' : 'http',
-    host: host.written,
-    requestId: exchange.requestId,
-    via: action.via ? viaValue(request) : undefined,
-  })
+  const { request } = downstream
+  const { headers, upgrade } = request
+  const hash = action.upstream.hashOf(factsOf(exchange))
+  const takesTrailers = action.http2Scheme !== undefined && saysTrailers(headers)
+  prepareLines(exchange, action, host)
+  const webSocket = upgrade === 'websocket' ? new WebSocketBridge(headers, wireOf(request)) : undefined
   // An absolute-form or :authority stands for the Host line (RFC 9112 §3.2.2), and so does a name that the site sets.
   const hostLine = site?.upstreamHost ?? (request.authority === undefined ? undefined : host.written)
-  if (site?.requestHeaders !== undefined) applyPolicy(request.headers, site.requestHeaders)
-  return {
-    method: request.method,
-    head: headBytes(request, { target: targetBehind(request.target, action.strippedBytes), hostLine }),
-    fields: undefined,
-    body: bodyOf(exchange),
-    upgrade: undefined,
-    action,
-    hash: 0,
-  }
+  const target = targetBehind(request.target, action.strippedBytes)
+  const fields =
+    action.http2Scheme === undefined
+      ? undefined
+      : http2Fields(headers, { scheme: action.http2Scheme, authority: hostLine ?? host.written, path: target })
+  if (takesTrailers) fields?.headers.add('te', 'trailers')
+  if (fields !== undefined) webSocket?.prepareHttp2(fields.headers)
+  webSocket?.prepareHttp1(headers)
+  const head = headBytes(request, target, hostLine)
+  return { method: methodOf(request), head, fields, body: bodyOf(exchange), upgrade, action, hash, webSocket }
+}
+
+/** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
+function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
+  const { site, view, requestId } = exchange
+  const { request, connection } = exchange.downstream
+  const { headers } = request
+  prepareRequest(headers, {
+    clientAddress: connection.claimedAddress ?? connection.peerAddress,
+    scheme: view.isSecure ? 'https' : 'http',
+    host: host.written,
+    requestId,
+    via: action.via ? viaValue(request) : undefined,
+  })
+  if (!request.expectsContinue) headers.dropAll(Field.expect)
+  if (request.body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
+  if (site?.requestHeaders !== undefined) applyPolicy(headers, site.requestHeaders)
+}
+
+/** Whether the client takes trailers, which no upstream but one of HTTP/2 is told (gRPC insists on it). */
+function saysTrailers(headers: HeaderBlock): boolean {
+  const index = headers.find(Field.te)
+  return index !== -1 && /(?:^|,)[ \t]*trailers[ \t]*(?:$|[,;])/i.test(headers.valueOf(index))
+}
+
+/** The head in the parts of HTTP/2, from lines that are still those of the codec. */
+function http2Fields(headers: HeaderBlock, target: Omit<OutgoingFields, 'headers'>): OutgoingFields {
+  const copy = headers.clone()
+  copy.dropAll(Field.host)
+  copy.dropAll(Field.contentLength)
+  return { ...target, headers: copy }
 }
 
 function bodyOf({ site, view, downstream }: Exchange): HeldBody | PassingBody | undefined {
@@ -64,20 +98,31 @@ function viaValue(request: Request): string {
   return request.protocol === 'http/1.0' ? '1.0 hostward' : '1.1 hostward'
 }
 
-function headBytes(
-  { headers, body, method, expectsContinue }: Request,
-  { target, hostLine }: { target: string; hostLine: string | undefined },
-): Buffer {
+function wireOf({ protocol }: Request): 'http/1' | 'h2' {
+  return protocol === 'h2' ? 'h2' : 'http/1'
+}
+
+/** RFC 8441 §5: what is an extended CONNECT on HTTP/2 is a GET with an Upgrade line on HTTP/1. */
+function methodOf({ method }: Request): string {
+  return method === 'CONNECT' ? 'GET' : method
+}
+
+function headBytes(request: Request, target: string, hostLine: string | undefined): Buffer {
+  const { headers, body, upgrade } = request
+  const method = methodOf(request)
   if (hostLine !== undefined) headers.dropAll(Field.host)
-  if (!expectsContinue) headers.dropAll(Field.expect)
-  if (body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
-  out.reserve(headers.writtenBytesMax + method.length + target.length + (hostLine?.length ?? 0) + 128)
+  const ownBytes = (hostLine?.length ?? 0) + (upgrade?.length ?? 0) + 128
+  out.reserve(headers.writtenBytesMax + method.length + target.length + ownBytes)
   out.text(method)
   out.byte(0x20)
   out.text(target)
   out.text(' HTTP/1.1\r\n')
   if (hostLine !== undefined) out.line('host', hostLine)
   headers.writeLines(out)
+  if (upgrade !== undefined) {
+    out.line('connection', 'upgrade')
+    out.line('upgrade', upgrade)
+  }
   if (body !== undefined) writeFraming(body, headers.find(Field.contentLength) !== -1)
   out.crlf()
   return out.take()

@@ -3,6 +3,7 @@
 import type { Upstream } from '../upstream/upstream.js'
 import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
+import type { OpenTunnels } from './open-tunnels.js'
 import type { RetryPolicy } from './retry.js'
 import type { Route } from './routes.js'
 
@@ -15,6 +16,11 @@ export interface ForwardAction {
   readonly retries: RetryPolicy
   /** Bytes of the path that the endpoint does not get to see: those of the route, where it is stripped. */
   readonly strippedBytes: number
+  /**
+   * The scheme of requests over HTTP/2, left out where endpoints speak HTTP/1 alone: that of the connection to the endpoint,
+   * since servers such as Kestrel reset what says another one.
+   */
+  readonly http2Scheme?: 'http' | 'https' | undefined
 }
 
 /** Answers with fixed bytes. */
@@ -61,6 +67,8 @@ export interface VirtualHost {
   /** By status. */
   readonly errorPages?: ReadonlyMap<number, ErrorPage> | undefined
   readonly requestBodyBytesMax?: number | undefined
+  /** Handed on by a reload that keeps the site, closed by one that removes it. */
+  readonly tunnels?: OpenTunnels | undefined
 }
 
 /** Finds the site of a normalised host name. */

@@ -48,7 +48,8 @@ export class ParsedResponseHead implements ResponseHead {
     if ((this.minorVersion !== 0 && this.minorVersion !== 1) || bytes[from + 8] !== 0x20)
       return this.#object('not HTTP/1.0 or HTTP/1.1')
     this.status = statusAt(bytes, from + 9)
-    if (this.status < 100 || this.status > 599) return this.#object('a status that does not exist')
+    // RFC 9110 §15: what is above 599 is to be taken for a 5xx. Some services do answer 999, so the client gets it as it is.
+    if (this.status < 100) return this.#object('a status that does not exist')
     return this.#parseReason(bytes, from + 12)
   }
 

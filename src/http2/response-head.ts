@@ -6,7 +6,7 @@ import type { FieldSection } from './field-section.js'
 /** The status of a response, 0 where it has none that exists. */
 export function statusOf(section: FieldSection): number {
   const { status } = section
-  if (status === undefined || !/^[1-5]\d\d$/.test(status)) return 0
+  if (status === undefined || !/^[1-9]\d\d$/.test(status)) return 0
   return Number(status)
 }
 

@@ -1,6 +1,7 @@
 // Reason phrases for heads that Hostward makes itself (RFC 9110 §15). What an upstream says is passed on instead.
 
 const phrases: Readonly<Record<number, string>> = {
+  101: 'Switching Protocols',
   200: 'OK',
   301: 'Moved Permanently',
   302: 'Found',

@@ -173,7 +173,7 @@ function contract(wire: ClientWire): void {
 
   const failures: Readonly<Record<string, [script: (socket: ScriptedSocket) => unknown, status: number]>> = {
     upstream_reset: [(socket) => socket.end(), 502],
-    upstream_protocol: [(socket) => socket.write('HTTP/1.1 999 X\r\n\r\n'), 502],
+    upstream_protocol: [(socket) => socket.write('HTTP/1.1 099 X\r\n\r\n'), 502],
     upstream_timeout: [() => undefined, 504],
   }
   for (const [reason, [script, status]] of Object.entries(failures)) {

@@ -133,6 +133,18 @@ describe('a request whose endpoint fails', () => {
     })
   }
 
+  test('on a connection that had been good, and then on none, goes to another endpoint', async () => {
+    failing.script = ({ socket }) => socket.write(response('once'))
+    await open()
+    assert.equal(await ask(get), 200)
+    failing.script = ({ socket }) => socket.resetAndDestroy()
+    failing.refuse()
+    assert.equal(await ask(get), 200)
+    assert.equal(sound.requests.length, 1)
+    const label = labelOf({ port: failing.port })
+    assert.deepEqual(gateway.entries[1]?.failedAttempts, [`${label} upstream_reset`, `${label} upstream_unreachable`])
+  })
+
   test('with 503 gets that answer where all endpoints say so', async () => {
     const bad = 'HTTP/1.1 503 Bad\r\nContent-Length: 3\r\n\r\nbad'
     failing.script = ({ socket }) => socket.write(bad)

@@ -17,7 +17,7 @@ const { endStream, endHeaders } = Flag
 
 const malformed: readonly MalformedAnswer[] = [
   { name: 'no :status', say: (endpoint) => endpoint.headers(1, [['server', 'x']]) },
-  ...['', '20', '2000', '20x', '099', '600', ' 200', '-99', '1e2'].map((status) => ({
+  ...['', '20', '2000', '20x', '099', ' 200', '-99', '1e2'].map((status) => ({
     name: `:status ${JSON.stringify(status)}`,
     say: (endpoint: RawEndpoint) => endpoint.respond(1, status),
   })),

@@ -42,7 +42,7 @@ export function forwardToAll(
   ports: readonly number[],
   more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
 ): ForwardAction {
-  const endpoints = ports.map((port) => endpointAt(port, more.timeouts))
+  const endpoints = ports.map((port) => endpointAt(port, more))
   const retries = {
     attemptsMax: 2,
     causes: new Set(['connect', 'reset', 502, 503, 504] as const),
@@ -63,8 +63,18 @@ function backupsOf(endpoints: readonly Endpoint[]): ReadonlyMap<Endpoint, Share>
   return new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
 }
 
-function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
+/** Forwards to one endpoint that speaks HTTP/2 without TLS. */
+export function forwardToHttp2(port: number): ForwardAction {
+  const upstream = new Upstream({ name: 'test', endpoints: [endpointAt(port, { protocol: 'h2' })] })
+  return { ...forwardTo(port), upstream, http2Scheme: 'http' }
+}
+
+function endpointAt(
+  port: number,
+  { timeouts = {}, protocol = 'http1' }: { timeouts?: Partial<typeof calmTimeouts>; protocol?: 'http1' | 'h2' },
+): Endpoint {
   return new Endpoint({
+    protocol,
     address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
     label: `http://127.0.0.1:${port}`,
     timeouts: { ...calmTimeouts, ...timeouts },

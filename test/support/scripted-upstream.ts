@@ -20,6 +20,7 @@ export class ScriptedUpstream {
   readonly connections: UpstreamConnection[] = []
   readonly #server: Server
   #script: Script
+  #port: number | undefined
 
   constructor(script: Script) {
     this.#script = script
@@ -32,7 +33,14 @@ export class ScriptedUpstream {
     return this
   }
 
+  /** Takes no more connections; those that are open stay. */
+  refuse(): void {
+    this.#port = this.port
+    this.#server.close()
+  }
+
   get port(): number {
+    if (this.#port !== undefined) return this.#port
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('the upstream is not open')
     return address.port
@@ -65,6 +73,7 @@ export class ScriptedUpstream {
 
   async close(): Promise<void> {
     for (const { socket } of this.connections) socket.destroy()
+    if (this.#port !== undefined) return
     this.#server.close()
     await once(this.#server, 'close')
   }

@@ -57,16 +57,23 @@ const chunks = '5\r\nhello\r\n0\r\n\r\n'
 const inChunks = { head: ok('transfer-encoding: chunked\r\n'), body: chunks, oldBody: 'hello' }
 
 const statusLines: readonly AnswerRow[] = [
-  ...['200 OK', '201 Created', '299 Odd', '404 Not Found', '418 ', '599 X', '200 caf\xc3\xa9 \xff', '200 a\tb'].map(
-    (line) => passed(`the status line ${line}`, withStatusLine(`HTTP/1.1 ${line}`)),
-  ),
+  ...[
+    '200 OK',
+    '201 Created',
+    '299 Odd',
+    '404 Not Found',
+    '418 ',
+    '599 X',
+    '600 X',
+    '999 X',
+    '200 caf\xc3\xa9 \xff',
+    '200 a\tb',
+  ].map((line) => passed(`the status line ${line}`, withStatusLine(`HTTP/1.1 ${line}`))),
   passed('a status line without a reason', withStatusLine('HTTP/1.1 200'), {
     head: withStatusLine('HTTP/1.1 200 '),
   }),
   passed('HTTP/1.0', withStatusLine('HTTP/1.0 200 OK'), { head: withStatusLine('HTTP/1.1 200 OK'), isReusable: false }),
   ...[
-    'HTTP/1.1 999 X',
-    'HTTP/1.1 600 X',
     'HTTP/1.1 099 X',
     'HTTP/1.1 000 X',
     'HTTP/1.1 20 OK',

@@ -5,10 +5,10 @@ import type { ConfigError } from '../config/config-error.js'
 import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
-import { CertificateShelf } from './certificate-shelf.js'
+import { CertificateShelf, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween, hasOtherCertificates } from './changes.js'
 import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
-import { reportCertificates, reportDegraded } from './reload-report.js'
+import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
 
 /** What a reload needs of the server. */
@@ -18,6 +18,8 @@ export interface ReloadOptions {
   readonly current: () => Snapshot | undefined
   /** Puts a snapshot into service; the mistakes where that is not possible (a port in use). */
   readonly apply: (snapshot: Snapshot) => Promise<readonly ConfigError[]>
+  /** Hears what was found at the places of the certificates, whatever came of the rest. */
+  readonly onCertificates: (pairs: readonly ShelvedPair[]) => void
   /** Hears of a mistake of Hostward itself that would otherwise go unheard. */
   readonly onBug: (error: unknown) => void
 }
@@ -85,6 +87,7 @@ export class Reload {
     if (errors.length > 0) this.#reportRejected(errors, previous)
     else this.#toldErrors = ''
     if (current !== undefined && current !== previous) {
+      reportNewHosts(this.#options.log(), { outcome, snapshot: current, previous })
       this.#reportApplied(current, previous, performance.now() - startedMs)
     }
     this.#follow(outcome)
@@ -123,6 +126,7 @@ export class Reload {
   #follow(outcome: LoadOutcome): void {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
+    this.#options.onCertificates(this.#shelf.pairs())
     this.#watchBy(config.reload).setFiles(outcome.versions)
     this.#retryPending(config.reload.pollMs)
   }

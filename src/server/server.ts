@@ -3,9 +3,11 @@
 import type { ConfigError } from '../config/config-error.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
+import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
+import { clockDoubt } from './clock.js'
 import { connectionHooks } from './connection-hooks.js'
-import { ListenerSet } from './listener-set.js'
+import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
@@ -32,6 +34,8 @@ export class Server {
   readonly #failures: HandshakeFailures
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
+  /** What listeners serve that are open already, until the snapshot they belong to is in service. */
+  #opening: Plans = new Map()
   #closed: Promise<void> | undefined
 
   constructor(options: { mainFile: string }) {
@@ -45,6 +49,7 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      onCertificates: (pairs) => this.#followFiles(pairs),
       onBug: (error) => this.reportBug(error),
     })
   }
@@ -53,6 +58,8 @@ export class Server {
   async start(): Promise<readonly ConfigError[]> {
     const errors = await this.#reload.start()
     if (errors.length > 0) return errors
+    const doubt = clockDoubt(Date.now())
+    if (doubt !== undefined) this.#log.current.error('clock_wrong', doubt)
     const advice = runtimeAdvice(process.versions.node)
     if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
@@ -107,7 +114,9 @@ export class Server {
   async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
+    this.#opening = snapshot.plans
     const prepared = await this.#listeners.prepare(snapshot.plans)
+    this.#opening = new Map()
     if ('errors' in prepared) {
       log.abandon()
       return prepared.errors
@@ -120,6 +129,10 @@ export class Server {
     for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  #followFiles(pairs: readonly ShelvedPair[]): void {
+    if (this.#snapshot !== undefined) this.#certificates.followFiles(pairs, this.#snapshot)
   }
 
   #listenerOf(key: string, plan: ListenerPlan): Listener {
@@ -139,15 +152,10 @@ export class Server {
   }
 
   /** Gives a listener what it serves: its own plan until that is in service, the current snapshot's then, nothing in the end. */
+  // The closure must not hold the plan itself: certificates that have left the configuration would stay in memory.
   #planSource(key: string, plan: ListenerPlan): () => ListenerPlan {
     const closed = closedPlan(plan)
-    let wasInService = false
-    return () => {
-      const current = this.#snapshot?.plans.get(key)
-      if (current === undefined) return wasInService ? closed : plan
-      wasInService = true
-      return current
-    }
+    return () => this.#snapshot?.plans.get(key) ?? this.#opening.get(key) ?? closed
   }
 
   /** The bound on connections is for all listeners together. */

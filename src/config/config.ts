@@ -30,6 +30,8 @@ export interface ListenerConfig {
   readonly tlsSettings: { readonly minVersion: MinVersion; readonly ciphers: readonly CipherSuite[] }
   /** Never true on a plain listener. */
   readonly http2: boolean
+  /** Never true without HTTP/2. */
+  readonly announceOrigins: boolean
   readonly redirectToHttps: boolean
   readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place

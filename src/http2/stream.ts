@@ -114,9 +114,10 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   break(failure: Failure): void {
     if (this.isClosed) return
     this.#close()
+    // The observer hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
+    this.observer.onBroken(failure)
     this.body?.fail(failure)
     this.dropSource()?.abort(failure)
-    this.observer.onBroken(failure)
   }
 
   endRemote(trailers: HeaderBlock | undefined): void {

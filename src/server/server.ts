@@ -7,11 +7,13 @@ import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { clockDoubt } from './clock.js'
 import { connectionHooks } from './connection-hooks.js'
+import { EndpointWatch } from './endpoint-watch.js'
 import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
+import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
@@ -31,6 +33,10 @@ export class Server {
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
   readonly #certificates = new CertificateWatch(() => this.#log.current)
+  readonly #endpoints = new EndpointWatch({
+    log: () => this.#log.current,
+    onCertificates: (things) => this.#certificates.followUpstreams(things),
+  })
   readonly #failures: HandshakeFailures
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
@@ -49,6 +55,7 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      endpointObserver: this.#endpoints,
       onCertificates: (pairs) => this.#followFiles(pairs),
       onBug: (error) => this.reportBug(error),
     })
@@ -103,7 +110,7 @@ export class Server {
     await this.#reload.close()
     this.#certificates.close()
     await this.#listeners.close(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
-    for (const endpoint of this.#snapshot?.endpoints.values() ?? []) endpoint.retire()
+    if (this.#snapshot !== undefined) retireUpstreams(this.#snapshot.upstreams)
     this.#failures.flush()
     this.#reportConnections()
     this.#log.current.info('shutdown', 'everything is closed')
@@ -126,7 +133,8 @@ export class Server {
     log.commit()
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
-    for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
+    serveUpstreams(snapshot.upstreams, previous?.upstreams)
+    this.#endpoints.follow(snapshot.upstreams)
     this.#certificates.follow(snapshot)
     return []
   }

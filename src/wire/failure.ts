@@ -26,6 +26,8 @@ export const failureRules = {
     'downstream',
     'the head or the body of the request did not arrive in time, or less than limits.bodyBytesPerSecondMin',
   ),
+  ambiguous_path: rule(400, 'downstream', 'the path leads to one route or another, depending on who reads it'),
+  body_too_large: rule(413, 'downstream', 'the body exceeds limits.requestBodyBytes of the site'),
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),

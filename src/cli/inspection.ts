@@ -2,10 +2,10 @@
 import { resolve } from 'node:path'
 import type { CertificateFiles } from '../config/config.js'
 import type { LoadedConfig } from '../config/load.js'
-import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
+import type { ShelvedPair } from '../server/certificate-shelf.js'
 import { load } from '../server/load.js'
 import type { Snapshot } from '../server/snapshot.js'
-import { UpstreamTlsShelf } from '../server/upstream-tls.js'
+import { Stock } from '../server/stock.js'
 
 /** What was found. */
 export interface Inspection {
@@ -24,10 +24,14 @@ const nobody = { onDown: () => undefined, onUp: () => undefined, onPeerCertifica
 
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {
-  const certificates = new CertificateShelf()
-  const stock = { certificates, upstreamTls: new UpstreamTlsShelf(), endpointObserver: nobody }
+  const stock = new Stock(nobody)
   const { loaded, snapshot } = await load({ mainFile, stock, previous: undefined, changed: 'all' })
-  return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, certificates.get(files)) }
+  return {
+    mainFile: resolve(mainFile),
+    loaded,
+    snapshot,
+    pair: (files) => placed(files, stock.certificates.get(files)),
+  }
 }
 
 // A pair that several sites name is read once, and its mistakes belong to each of the places.

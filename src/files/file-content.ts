@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { FileIdentity } from './file-identity.js'
-import { isSameIdentity, readIdentity } from './file-identity.js'
+import { isSameIdentity, isUnchanged, readIdentity, readIdentityNow } from './file-identity.js'
 
 /** What somebody has read and uses. Without a hash the file was missing or could not be read. */
 export interface FileVersion {
@@ -55,6 +55,20 @@ export async function readVersion(path: string): Promise<FileVersion> {
   if (identity?.kind !== 'directory') return (await readContent(path)).version
   const names = await readdir(path).catch(() => undefined)
   return { identity, hash: names === undefined ? undefined : hashOf(names.sort().join('\0')) }
+}
+
+/**
+ * Reads at once what `read` makes of a path, with the version for the watch. Throws what `read` throws. A file that
+ * changes meanwhile has no identity in its version, so that the watch compares its content once more.
+ */
+export function readNow<Content extends Buffer | string>(
+  path: string,
+  read: (path: string) => Content,
+): { readonly content: Content; readonly version: FileVersion } {
+  const before = readIdentityNow(path)
+  const content = read(path)
+  const isStill = before !== undefined && isUnchanged(path, before)
+  return { content, version: { identity: isStill ? tellingIdentity(before) : undefined, hash: hashOf(content) } }
 }
 
 /** Tells a problem from a content. */

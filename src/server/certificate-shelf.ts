@@ -3,6 +3,7 @@
 import type { CertificateFiles } from '../config/config.js'
 import { forEachBounded } from '../files/bounded.js'
 import type { FileVersion } from '../files/file-content.js'
+import { Slices } from '../files/slices.js'
 import { Certificate } from '../tls/certificate.js'
 import type { LeafOnDisk } from '../tls/certificate-parse.js'
 import {
@@ -70,18 +71,31 @@ export class CertificateShelf {
   }
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
-  async refresh(wanted: readonly CertificateFiles[], changed: ReadonlySet<string> | 'all'): Promise<RefreshOutcome> {
+  async refresh(
+    wanted: readonly CertificateFiles[],
+    { changed, slices = new Slices() }: { readonly changed: ReadonlySet<string> | 'all'; readonly slices?: Slices },
+  ): Promise<RefreshOutcome> {
+    await slices.pause()
+    const files = new Map(wanted.map((each) => [pairKey(each), each]))
+    await slices.pause()
     const before = this.#slots
     const slots = new Map<string, Slot>()
-    const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const unique = new Map(wanted.map((files) => [pairKey(files), files]))
-    await forEachBounded([...unique], readingsAtOnce, async ([key, files]) => {
+    const stale: [string, CertificateFiles][] = []
+    for (const [key, each] of files) {
       const slot = before.get(key)
-      const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await this.#read(files, slot)
+      if (slot !== undefined && isCurrent(slot, changed))
+        slots.set(key, slot.files === each ? slot : { ...slot, files: each })
+      else stale.push([key, each])
+    }
+    const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
+    const readings = forEachBounded(stale, readingsAtOnce, async ([key, each]) => {
+      const slot = before.get(key)
+      const next = await this.#read(each, slot)
       slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
     })
+    await slices.during(readings)
     this.#slots = slots
     return outcome
   }

@@ -2,16 +2,16 @@
 // Owned by the server; a load that fails leaves everything as it is, and certificates are renewed all the same.
 import type { Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
-import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
+import { Slices } from '../files/slices.js'
 import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
-import { CertificateShelf, type ShelvedPair } from './certificate-shelf.js'
-import { changesBetween, hasOtherCertificates } from './changes.js'
-import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
-import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
+import type { ShelvedPair } from './certificate-shelf.js'
+import { hasOtherCertificates } from './changes.js'
+import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
+import { type ReloadCost, reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
-import { UpstreamTlsShelf } from './upstream-tls.js'
+import { Stock } from './stock.js'
 
 /** What a reload needs of the server. */
 export interface ReloadOptions {
@@ -33,7 +33,6 @@ type ChangedFiles = ReadonlySet<string> | 'all'
 export class Reload {
   readonly #options: ReloadOptions
   readonly #stock: Stock
-  readonly #parse = createRememberingParser()
   #watch: FileWatch | undefined
   #watchSettings: Config['reload'] | undefined
   #queue: Promise<unknown> = Promise.resolve()
@@ -46,8 +45,7 @@ export class Reload {
 
   constructor(options: ReloadOptions) {
     this.#options = options
-    const { endpointObserver } = options
-    this.#stock = { certificates: new CertificateShelf(), upstreamTls: new UpstreamTlsShelf(), endpointObserver }
+    this.#stock = new Stock(options.endpointObserver)
   }
 
   /** The first load. Resolves to the mistakes that keep the server from starting; none: it serves and is watched. */
@@ -81,28 +79,34 @@ export class Reload {
 
   async #load(changed: ChangedFiles): Promise<readonly ConfigError[]> {
     const startedMs = performance.now()
+    const slices = new Slices()
     const previous = this.#options.current()
     const { mainFile } = this.#options
-    const outcome = await load({ mainFile, stock: this.#stock, parse: this.#parse, previous, changed })
+    const outcome = await load({ mainFile, stock: this.#stock, previous, changed, slices })
+    await slices.pause()
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
     if (errors.length === 0) this.#inService = outcome.usable
-    else await this.#applyRenewals(previous)
+    else await this.#applyRenewals(previous, slices)
+    await slices.pause()
     const current = this.#options.current()
     reportCertificates(this.#options.log(), outcome, current)
     if (errors.length > 0) this.#reportRejected(errors, previous)
     else this.#toldErrors = ''
     if (current !== undefined && current !== previous) {
       reportNewHosts(this.#options.log(), { outcome, snapshot: current, previous })
-      this.#reportApplied(current, previous, performance.now() - startedMs)
+      await slices.pause()
+      const durationMs = performance.now() - startedMs
+      this.#reportApplied(current, previous, { durationMs, blockedMs: slices.longestMs })
     }
+    await slices.pause()
     this.#follow(outcome)
     return errors
   }
 
   // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.
-  async #applyRenewals(previous: Snapshot | undefined): Promise<void> {
+  async #applyRenewals(previous: Snapshot | undefined, slices: Slices): Promise<void> {
     if (this.#inService === undefined || previous === undefined) return
-    const renewed = snapshotOf(this.#inService, this.#stock, previous)
+    const renewed = await snapshotOf(this.#inService, { stock: this.#stock, previous }, slices)
     if (hasOtherCertificates(previous, renewed)) await this.#options.apply(renewed)
   }
 
@@ -115,17 +119,9 @@ export class Reload {
     this.#options.log().error('config_rejected', message, { errors })
   }
 
-  #reportApplied(snapshot: Snapshot, previous: Snapshot | undefined, durationMs: number): void {
+  #reportApplied(snapshot: Snapshot, previous: Snapshot | undefined, cost: ReloadCost): void {
     reportDegraded(this.#options.log(), snapshot, previous)
-    if (previous === undefined) return
-    const { generation, degraded } = snapshot
-    const facts = {
-      generation,
-      durationMs: Math.round(durationMs),
-      ...changesBetween(previous, snapshot),
-      degraded: degraded.length,
-    }
-    this.#options.log().info('config_reloaded', 'the configuration is in service', facts)
+    if (previous !== undefined) reportReloaded(this.#options.log(), { snapshot, previous, cost })
   }
 
   #follow(outcome: LoadOutcome): void {

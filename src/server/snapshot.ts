@@ -9,9 +9,10 @@ import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { AnnouncedOrigins } from './announced-origins.js'
-import type { Stock } from './load.js'
+import { isSameMeaning } from './changes.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
-import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
+import type { Stock } from './stock.js'
+import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
 import { virtualHostOf } from './virtual-hosts.js'
 
 /** What one listener serves. */
@@ -42,37 +43,73 @@ export interface Snapshot {
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
   readonly sites: readonly ServingSite[]
+  /** By what only one site can claim. */
+  readonly compiled: ReadonlyMap<string, CompiledSite>
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
 }
 
-interface CompiledSite {
-  readonly vhost: VhostConfig
+/** A site with all that it is made of. */
+export interface CompiledSite extends ServingSite {
   readonly virtualHost: VirtualHost
-  readonly certificates: readonly Certificate[]
+  readonly upstreams: readonly CompiledUpstream[]
 }
 
-/** Compiles sound sites; everything of `previous` that is the same is used again. */
-export function compile(
-  parts: { config: Config; sites: ResolvedSites; fallback: Certificate | undefined; stock: Stock },
-  previous: Snapshot | undefined,
-): Snapshot {
+/** What a snapshot is compiled from. */
+export interface SnapshotParts {
+  readonly config: Config
+  readonly sites: ResolvedSites
+  readonly fallback: Certificate | undefined
+  readonly stock: Stock
+}
+
+const sitesAStep = 200
+
+/** Compiles sound sites in steps; everything of `previous` that is the same is used again. */
+export function* compile(parts: SnapshotParts, previous: Snapshot | undefined): Generator<void, Snapshot> {
   const { config, sites, fallback, stock } = parts
   const generation = (previous?.generation ?? 0) + 1
-  const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
-  const compiled = sites.serving.map(({ vhost, certificates }) => {
-    return { vhost, certificates, virtualHost: virtualHostOf(vhost, upstreams) }
-  })
-  const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
+  const upstreams = new UpstreamCompiler({ config, stock, previous })
+  const compiled: CompiledSite[] = []
+  for (const [index, site] of sites.serving.entries()) {
+    if (index % sitesAStep === 0) yield
+    compiled.push(compileSite(site, { upstreams, previous }))
+  }
+  const plans: ListenerPlan[] = []
+  for (const listener of config.listeners) {
+    yield
+    plans.push(planOf(listener, { config, generation, compiled, fallback }))
+  }
+  yield
   return {
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    upstreams,
+    upstreams: upstreams.plan(),
     sites: sites.serving,
+    compiled: new Map(compiled.map((site) => [firstClaim(site.vhost), site])),
     degraded: sites.degraded,
     fallback,
   }
+}
+
+interface Compilation {
+  readonly upstreams: UpstreamCompiler
+  readonly previous: Snapshot | undefined
+}
+
+function compileSite({ vhost, certificates }: ServingSite, { upstreams, previous }: Compilation): CompiledSite {
+  const before = previous?.compiled.get(firstClaim(vhost))
+  if (before !== undefined && isSameMeaning(before.vhost, vhost)) {
+    upstreams.takeOver(before.upstreams, vhost.id)
+    return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
+  }
+  const virtualHost = virtualHostOf(vhost, upstreams)
+  return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses() }
+}
+
+function firstClaim({ hosts, listeners }: VhostConfig): string {
+  return `${listeners[0]} ${hosts[0]}`
 }
 
 /** What serves in `previous`, by the names that `config` has for the same listeners. */

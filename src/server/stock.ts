@@ -1,0 +1,21 @@
+// What loads keep from one to the next, and what they give to what they make. Owned by the reload; the commands that look
+// without serving make one for a single load.
+import { LoadMemory } from '../config/load-memory.js'
+import type { EndpointObserver } from '../upstream/endpoint-options.js'
+import { CertificateShelf } from './certificate-shelf.js'
+import { Disk } from './disk.js'
+import { UpstreamTlsShelf } from './upstream-tls.js'
+
+/** The stock of one configuration. */
+export class Stock {
+  readonly disk = new Disk()
+  readonly memory = new LoadMemory()
+  readonly certificates = new CertificateShelf()
+  readonly upstreamTls = new UpstreamTlsShelf()
+  /** Hears of the health of endpoints once they serve. */
+  readonly endpointObserver: EndpointObserver
+
+  constructor(endpointObserver: EndpointObserver) {
+    this.endpointObserver = endpointObserver
+  }
+}

@@ -1,8 +1,8 @@
 // Reads configuration files and remembers what it has read, so that a load reads again only what has changed since, and
 // the watch misses no change between the reading and the watching. Outlives loads; made for one configuration.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Files } from '../config/files.js'
-import { type FileVersion, readNow } from '../files/file-content.js'
+import { type FileVersion, namesIn, readNow } from '../files/file-content.js'
 import { isUnchanged } from '../files/file-identity.js'
 
 interface Reading<Content> {
@@ -62,6 +62,6 @@ function readText(path: string): Reading<string> {
 }
 
 function readNames(directory: string): Reading<readonly string[]> {
-  const { content, version } = readNow(directory, (path) => readdirSync(path).sort().join('\0'))
+  const { content, version } = readNow(directory, namesIn)
   return { content: content === '' ? [] : content.split('\0'), version }
 }

@@ -4,25 +4,34 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { VhostConfig } from './config.js'
 import type { Place } from './config-error.js'
-import type { Files } from './files.js'
+import { type Files, listNames } from './files.js'
+import { findIncluded, type Included } from './include.js'
 import type { ReadFile } from './included-sites.js'
-import { type ParseResult, parseYaml } from './parse.js'
+import { type ParseResult, parseYaml, type Source } from './parse.js'
 import type { MainInput } from './schema.js'
 import type { ReadSite, SiteContext } from './site.js'
 import { type AskedTexts, Texts } from './texts.js'
 import type { UpstreamConfig } from './upstream-config.js'
 import { UpstreamDirectory } from './upstream-directory.js'
 
-interface ParsedFile {
+interface RememberedFile {
   readonly text: string
   readonly parsed: ParseResult
+  judgement: Judgement | undefined
+  /** The load that has asked for it last. */
+  load: number
 }
 
-interface JudgedFile {
-  readonly parsed: ParseResult
+interface Judgement {
   readonly context: SiteContext
   readonly asked: AskedTexts
   readonly read: ReadFile
+}
+
+interface Inclusion {
+  readonly source: Source
+  readonly listings: ReadonlyMap<string, readonly string[]>
+  readonly included: Included
 }
 
 interface BuiltUpstreams {
@@ -40,31 +49,53 @@ interface Inheritance {
 /** The memory of one configuration. */
 export class LoadMemory {
   readonly #texts = new Texts({ read: unread, list: unread })
-  #parsed = new Map<string, ParsedFile>()
-  #parsedBefore = this.#parsed
-  #judged = new Map<string, JudgedFile>()
-  #judgedBefore = this.#judged
+  readonly #remembered = new Map<string, RememberedFile>()
+  #load = 0
+  #asked = 0
+  #inclusion: Inclusion | undefined
   #context: SiteContext | undefined
   #inheritance: Inheritance | undefined
   #upstreams = new WeakMap<ReadFile, BuiltUpstreams>()
   #vhosts = new WeakMap<ReadSite, VhostConfig>()
 
-  /** Another load begins: what it does not ask for is forgotten at its end. */
+  /** Another load begins. */
   startLoad(files: Files): Texts {
     this.#texts.startLoad(files)
-    this.#parsedBefore = this.#parsed
-    this.#parsed = new Map()
-    this.#judgedBefore = this.#judged
-    this.#judged = new Map()
+    this.#load += 1
+    this.#asked = 0
     return this.#texts
+  }
+
+  /** The load ends: what it has not asked for is forgotten. */
+  endLoad(): void {
+    if (this.#asked === this.#remembered.size) return
+    for (const [path, { load }] of this.#remembered) if (load !== this.#load) this.#remembered.delete(path)
   }
 
   /** Parses a text unless it is what the file had last time. */
   parse(file: string, text: string): ParseResult {
-    const before = this.#parsedBefore.get(file)
-    const now = before?.text === text ? before : { text, parsed: parseYaml(file, text) }
-    this.#parsed.set(file, now)
+    const before = this.#remembered.get(file)
+    const isSame = before?.text === text
+    const now = isSame ? before : { text, parsed: parseYaml(file, text), judgement: undefined, load: 0 }
+    if (!isSame) this.#remembered.set(file, now)
+    if (now.load !== this.#load) this.#asked += 1
+    now.load = this.#load
     return now.parsed
+  }
+
+  /** Which files the main file includes; found anew where it or a directory has changed. */
+  included(source: Source, files: Files): Included {
+    const before = this.#inclusion
+    if (before !== undefined && before.source === source && areStill(before.listings, files)) return before.included
+    const listings = new Map<string, readonly string[]>()
+    const list = (directory: string): readonly string[] => {
+      const names = files.list(directory)
+      listings.set(directory, names)
+      return names
+    }
+    const included = findIncluded(source.value, source.file, { read: (path) => files.read(path), list })
+    this.#inclusion = included.mistakes.length === 0 ? { source, listings, included } : undefined
+    return included
   }
 
   /** What sites may refer to; the same object as long as it says the same. */
@@ -75,22 +106,22 @@ export class LoadMemory {
   }
 
   /** Judges a file unless nothing has changed that its judgement hangs on; `taken` gets the names of its upstreams. */
-  judge(file: JudgedKey, judge: () => ReadFile): ReadFile {
-    const { path, parsed, context, taken } = file
-    const before = this.#judgedBefore.get(path)
-    if (before !== undefined && before.parsed === parsed && before.context === context && this.#holds(before, taken)) {
-      for (const [name, place] of before.read.names) taken.set(name, place)
-      this.#judged.set(path, before)
+  judge({ path, parsed, context, taken }: JudgedKey, judge: () => ReadFile): ReadFile {
+    const remembered = this.#remembered.get(path)
+    const isSame = remembered?.parsed === parsed
+    const before = isSame ? remembered.judgement : undefined
+    if (before !== undefined && before.context === context && this.#holds(before, taken)) {
+      if (before.read.names.size > 0) for (const [name, place] of before.read.names) taken.set(name, place)
       return before.read
     }
     const { result: read, asked } = this.#texts.during(judge)
-    this.#judged.set(path, { parsed, context, asked, read })
+    if (isSame) remembered.judgement = { context, asked, read }
     return read
   }
 
-  #holds({ read, asked }: JudgedFile, taken: ReadonlyMap<string, Place>): boolean {
-    if (read.isRobbed || !this.#texts.areStill(asked)) return false
-    for (const name of read.names.keys()) if (taken.has(name)) return false
+  #holds({ read, asked }: Judgement, taken: ReadonlyMap<string, Place>): boolean {
+    if (read.isRobbed || (asked.size > 0 && !this.#texts.areStill(asked))) return false
+    if (read.names.size > 0) for (const name of read.names.keys()) if (taken.has(name)) return false
     return true
   }
 
@@ -140,6 +171,14 @@ export interface JudgedKey {
 
 function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
   return left.length === right.length && left.every((item, index) => item === right[index])
+}
+
+function areStill(listings: ReadonlyMap<string, readonly string[]>, files: Files): boolean {
+  for (const [directory, names] of listings) {
+    const listed = listNames(directory, files)
+    if (!('value' in listed) || listed.value !== names) return false
+  }
+  return true
 }
 
 function unread(): never {

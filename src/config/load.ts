@@ -5,10 +5,9 @@ import { dirname, resolve } from 'node:path'
 import { checkIncludes, checkListeners, sketchListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { Config, VhostConfig } from './config.js'
-import type { ConfigError, Place } from './config-error.js'
+import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
 import { HostConflicts, type HostHolders } from './host-conflicts.js'
-import { findIncluded } from './include.js'
 import { type ReadFile, readIncluded, upstreamPlaces } from './included-sites.js'
 import { LoadMemory } from './load-memory.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
@@ -64,7 +63,7 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
   const { source } = read
   const upstreams = new Set(upstreamNames(source.value))
   const context = memory.context({ listeners: sketchListeners(source.value), upstreams, texts })
-  const included = findIncluded(source.value, file, files)
+  const included = memory.included(source, files)
   const main = validateMain(source, [...included.mistakes, ...checkUpstreams(source.value, { file, texts })])
   const taken = new Map(upstreamPlaces(source))
   yield
@@ -72,7 +71,9 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
   const parts = [memory.judge(own, () => readMain(source, context))]
   for (const { path, index } of included.files) {
     yield
-    const parsed = parseIncluded({ path, place: source.place(['include', index], 'value') }, { files, memory })
+    const text = readText(path, files)
+    const parsed =
+      'value' in text ? memory.parse(path, text.value) : unreadableInclude({ path, index, reason: text.reason }, source)
     const key = { path, parsed, context, taken }
     parts.push(memory.judge(key, () => readIncluded(key)))
   }
@@ -80,8 +81,10 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
     parts.flatMap((part) => part.sites),
     holders,
   )
+  const config = main.output && (yield* toConfig(main.output, { source, sites, parts, memory }))
+  memory.endLoad()
   return {
-    config: main.output && (yield* toConfig(main.output, { source, sites, parts, memory })),
+    config,
     errors: main.errors,
     brokenSites: sites.filter(({ errors }) => errors.length > 0).map(toBrokenSite),
     files: [file, ...included.files.map(({ path }) => path), ...texts.paths],
@@ -120,19 +123,16 @@ function readMain(source: Source, context: SiteContext): ReadFile {
   return { sites, names, isRobbed: false, upstreams: (main) => toUpstreams(main.upstreams, file, main) }
 }
 
-interface Inclusion {
+interface UnreadableInclude {
   readonly path: string
   /** Of the entry of the main file's `include` that names it. */
-  readonly place: Place
+  readonly index: number
+  readonly reason: string
 }
 
-function parseIncluded(
-  { path, place }: Inclusion,
-  { files, memory }: Pick<LoadParts, 'files' | 'memory'>,
-): ParseResult {
-  const text = readText(path, files)
-  if ('value' in text) return memory.parse(path, text.value)
-  return { errors: [{ ...place, message: `the included file ${printable(path)} cannot be read: ${text.reason}` }] }
+function unreadableInclude({ path, index, reason }: UnreadableInclude, main: Source): ParseResult {
+  const message = `the included file ${printable(path)} cannot be read: ${reason}`
+  return { errors: [{ ...main.place(['include', index], 'value'), message }] }
 }
 
 const sitesAStep = 500

@@ -33,7 +33,9 @@ export class FileWatch {
   readonly #options: FileWatchOptions
   readonly #index: DirectoryIndex<WatchedFile> | undefined
   readonly #errorCodes = new Set<string>()
-  #files = new Map<string, WatchedFile>()
+  readonly #files = new Map<string, WatchedFile>()
+  /** How often `setFiles` has been called. */
+  #set = 0
   /** What the next look is for. */
   readonly #due = new Set<WatchedFile>()
   /** What has another identity than the version in use. */
@@ -63,22 +65,32 @@ export class FileWatch {
    * its reading and this call is not missed; undefined takes what the next look finds. A directory counts as changed
    * when the names in it do.
    */
-  setFiles(files: ReadonlyMap<string, FileVersion | undefined>): void {
-    const before = this.#files
-    this.#files = new Map()
+  setFiles(files: Iterable<readonly [path: string, version: FileVersion | undefined]>): void {
+    this.#set += 1
     const fresh: WatchedFile[] = []
+    let count = 0
     for (const [path, version] of files) {
-      const known = before.get(path)
-      if (known !== undefined && (version === undefined || version === known.given)) {
-        this.#files.set(path, known)
-        continue
+      let file = this.#files.get(path)
+      if (file?.set === this.#set) continue
+      if (file === undefined || (version !== undefined && version !== file.given)) {
+        if (file !== undefined) this.#forget(file)
+        file = new WatchedFile(path, version)
+        this.#files.set(path, file)
+        fresh.push(file)
       }
-      const file = new WatchedFile(path, version)
-      this.#files.set(path, file)
-      fresh.push(file)
+      file.set = this.#set
+      count += 1
     }
-    for (const [path, file] of before) if (this.#files.get(path) !== file) this.#forget(file)
+    if (count < this.#files.size) this.#forgetOthers()
     if (fresh.length > 0) this.#hurry(fresh)
+  }
+
+  #forgetOthers(): void {
+    for (const [path, file] of this.#files) {
+      if (file.set === this.#set) continue
+      this.#files.delete(path)
+      this.#forget(file)
+    }
   }
 
   /** Looks without waiting for writers to finish, and returns what has changed instead of calling `onChange`. */

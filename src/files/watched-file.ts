@@ -12,6 +12,8 @@ export class WatchedFile {
   seen: FileIdentity | undefined
   /** The last look found what the one before it had found. */
   isSettled = true
+  /** The last set of files that it was in. */
+  set = 0
 
   constructor(path: string, given: FileVersion | undefined) {
     this.path = path

@@ -72,23 +72,20 @@ export class CertificateShelf {
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
   async refresh(
-    wanted: readonly CertificateFiles[],
+    wanted: Iterable<CertificateFiles>,
     { changed, slices = new Slices() }: { readonly changed: ReadonlySet<string> | 'all'; readonly slices?: Slices },
   ): Promise<RefreshOutcome> {
-    await slices.pause()
-    const files = new Map(wanted.map((each) => [pairKey(each), each]))
-    await slices.pause()
     const before = this.#slots
     const slots = new Map<string, Slot>()
-    const stale: [string, CertificateFiles][] = []
-    for (const [key, each] of files) {
+    const stale = new Map<string, CertificateFiles>()
+    for (const each of wanted) {
+      const key = pairKey(each)
       const slot = before.get(key)
-      if (slot !== undefined && isCurrent(slot, changed))
-        slots.set(key, slot.files === each ? slot : { ...slot, files: each })
-      else stale.push([key, each])
+      if (slot === undefined || !isCurrent(slot, changed)) stale.set(key, each)
+      else slots.set(key, slot.files === each ? slot : { ...slot, files: each })
     }
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const readings = forEachBounded(stale, readingsAtOnce, async ([key, each]) => {
+    const readings = forEachBounded([...stale], readingsAtOnce, async ([key, each]) => {
       const slot = before.get(key)
       const next = await this.#read(each, slot)
       slots.set(key, next)
@@ -101,8 +98,9 @@ export class CertificateShelf {
   }
 
   /** Forgets all pairs but these. */
-  retain(wanted: readonly CertificateFiles[]): void {
-    const keys = new Set(wanted.map(pairKey))
+  retain(wanted: ReadonlySet<CertificateFiles>): void {
+    if (wanted.size === this.#slots.size) return
+    const keys = new Set([...wanted].map(pairKey))
     for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
   }
 
@@ -150,9 +148,15 @@ export class CertificateShelf {
   }
 }
 
+const keys = new WeakMap<object, string>()
+
 /** What makes two configured pairs the same. */
-export function pairKey({ cert, key }: Pick<CertificateFiles, 'cert' | 'key'>): string {
-  return `${cert}\0${key}`
+export function pairKey(files: Pick<CertificateFiles, 'cert' | 'key'>): string {
+  const known = keys.get(files)
+  if (known !== undefined) return known
+  const key = `${files.cert}\0${files.key}`
+  keys.set(files, key)
+  return key
 }
 
 function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {

@@ -12,47 +12,54 @@ interface Reading<Content> {
 
 /** The disk as loads of the configuration see it. */
 export class Disk implements Files {
-  #before = new Map<string, Reading<unknown>>()
-  #now = new Map<string, Reading<unknown>>()
-  #changed: ReadonlySet<string> | 'all' = 'all'
-  readonly #versions = new Map<string, FileVersion>()
+  readonly #readings = new Map<string, Reading<unknown>>()
+  /** What could not be read in this load. */
+  readonly #failures = new Map<string, FileVersion>()
+  /** What may have changed since it was read; undefined where the watch tells. */
+  #doubted: Set<string> | undefined
 
   /** Another load begins; files that have not changed are not read for it. Which have is asked of the disk for `all`. */
   startLoad(changed: ReadonlySet<string> | 'all'): void {
-    this.#before = this.#now
-    this.#now = new Map()
-    this.#changed = changed
-    this.#versions.clear()
+    this.#failures.clear()
+    this.#doubted = changed === 'all' ? new Set(this.#readings.keys()) : undefined
+    if (changed !== 'all') for (const path of changed) this.#readings.delete(path)
   }
 
-  /** What this load has read or tried; without a hash where that failed. */
-  get versions(): ReadonlyMap<string, FileVersion> {
-    return this.#versions
+  /** What loads have read, and what the last one has tried; without a hash where that failed. */
+  *versions(): Iterable<[string, FileVersion]> {
+    for (const [path, { version }] of this.#readings) yield [path, version]
+    yield* this.#failures
+  }
+
+  /** Forgets what is none of these. */
+  retain(paths: readonly string[]): void {
+    if (this.#readings.size + this.#failures.size <= paths.length) return
+    const kept = new Set(paths)
+    for (const path of this.#readings.keys()) if (!kept.has(path)) this.#readings.delete(path)
   }
 
   read(path: string): string {
-    return this.#get(path, () => readText(path))
+    return this.#get(path, readText)
   }
 
   list(directory: string): readonly string[] {
-    return this.#get(directory, () => readNames(directory))
+    return this.#get(directory, readNames)
   }
 
-  #get<Content>(path: string, read: () => Reading<Content>): Content {
-    const known = (this.#now.get(path) ?? this.#unchanged(path)) as Reading<Content> | undefined
-    if (known === undefined) this.#versions.set(path, { identity: undefined, hash: undefined })
-    const reading = known ?? read()
-    this.#now.set(path, reading)
-    this.#versions.set(path, reading.version)
+  #get<Content>(path: string, read: (path: string) => Reading<Content>): Content {
+    const known = this.#readings.get(path) as Reading<Content> | undefined
+    if (known !== undefined && !this.#hasChanged(path, known.version)) return known.content
+    this.#readings.delete(path)
+    this.#failures.set(path, { identity: undefined, hash: undefined })
+    const reading = read(path)
+    this.#failures.delete(path)
+    this.#readings.set(path, reading)
     return reading.content
   }
 
-  #unchanged(path: string): Reading<unknown> | undefined {
-    const before = this.#before.get(path)
-    if (before === undefined) return undefined
-    if (this.#changed !== 'all') return this.#changed.has(path) ? undefined : before
-    const { identity } = before.version
-    return identity !== undefined && isUnchanged(path, identity) ? before : undefined
+  #hasChanged(path: string, { identity }: FileVersion): boolean {
+    if (this.#doubted === undefined || !this.#doubted.delete(path)) return false
+    return identity === undefined || !isUnchanged(path, identity)
   }
 }
 

@@ -6,7 +6,6 @@ import type { ConfigError } from '../config/config-error.js'
 import type { HostHolder, HostHolders } from '../config/host-conflicts.js'
 import { type LoadedConfig, loadSteps } from '../config/load.js'
 import type { UpstreamTlsConfig } from '../config/upstream-config.js'
-import type { FileVersion } from '../files/file-content.js'
 import { Slices } from '../files/slices.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { claimsOf, pairErrors, resolveSites, type ServingSite } from './sites.js'
@@ -27,8 +26,6 @@ export interface LoadOutcome {
   readonly usable: UsableConfig | undefined
   /** Mistakes outside the sites. */
   readonly errors: readonly ConfigError[]
-  /** What was read, in the versions that were read, for the watch. */
-  readonly versions: ReadonlyMap<string, FileVersion>
   readonly certificates: RefreshOutcome
 }
 
@@ -50,18 +47,21 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const shelf = stock.certificates
   const loaded = await readFiles(request, slices)
   const configured = loaded.config === undefined ? [] : pairsOf(loaded.config)
+  await slices.pause()
   // What serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
-  const certificates = await shelf.refresh([...pairsInService(previous), ...configured], { changed, slices })
+  const wanted = new Set([...pairsInService(previous), ...configured])
+  const certificates = await shelf.refresh(wanted, { changed, slices })
   const usable = loaded.config === undefined ? undefined : { ...loaded, config: loaded.config }
   const errors = usable === undefined ? loaded.errors : fallbackErrors(usable.config, shelf)
   const snapshot = usable === undefined || errors.length > 0 ? undefined : await snapshotOf(usable, request, slices)
   await slices.pause()
-  shelf.retain([...pairsInService(snapshot ?? previous), ...configured])
-  stock.upstreamTls.retain(upstreamTlsOf([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)]))
-  await slices.pause()
-  const versions = new Map([...shelf.versions(), ...stock.disk.versions])
+  shelf.retain(new Set([...pairsInService(snapshot ?? previous), ...configured]))
+  stock.upstreamTls.retain(
+    upstreamTlsOf(new Set([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)])),
+  )
+  if (loaded.config !== undefined) stock.disk.retain([...loaded.files, ...loaded.directories])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
-  return { loaded, snapshot, usable, errors, versions, certificates: { ...certificates, pending } }
+  return { loaded, snapshot, usable, errors, certificates: { ...certificates, pending } }
 }
 
 async function readFiles({ mainFile, stock, previous, changed }: LoadRequest, slices: Slices): Promise<LoadedConfig> {
@@ -116,7 +116,7 @@ function vhostsOf(snapshot: Snapshot | undefined): readonly VhostConfig[] {
   return snapshot === undefined ? [] : snapshot.sites.map(({ vhost }) => vhost)
 }
 
-function upstreamTlsOf(vhosts: readonly VhostConfig[]): ReadonlySet<UpstreamTlsConfig> {
+function upstreamTlsOf(vhosts: Iterable<VhostConfig>): ReadonlySet<UpstreamTlsConfig> {
   const inUse = new Set<UpstreamTlsConfig>()
   for (const vhost of vhosts) {
     for (const answer of answersOf(vhost)) {

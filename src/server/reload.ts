@@ -8,7 +8,7 @@ import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import { hasOtherCertificates } from './changes.js'
-import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
+import { load, snapshotOf, type UsableConfig } from './load.js'
 import { type ReloadCost, reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
 import { Stock } from './stock.js'
@@ -99,7 +99,7 @@ export class Reload {
       this.#reportApplied(current, previous, { durationMs, blockedMs: slices.longestMs })
     }
     await slices.pause()
-    this.#follow(outcome)
+    this.#follow()
     return errors
   }
 
@@ -124,11 +124,11 @@ export class Reload {
     if (previous !== undefined) reportReloaded(this.#options.log(), { snapshot, previous, cost })
   }
 
-  #follow(outcome: LoadOutcome): void {
+  #follow(): void {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
     this.#options.onCertificates(this.#stock.certificates.pairs())
-    this.#watchBy(config.reload).setFiles(outcome.versions)
+    this.#watchBy(config.reload).setFiles(this.#stock.versions())
     this.#retryPending(config.reload.pollMs)
   }
 

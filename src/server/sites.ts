@@ -35,10 +35,14 @@ export function resolveSites(
   stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, stock))
+  const before = new Map(previous.map((site) => [site.vhost, site]))
+  const judged = loaded.config.vhosts.map((vhost): JudgedSite => {
+    const site = before.get(vhost)
+    return site !== undefined && isAsBefore(site, stock.certificates) ? asConfigured(site) : judge(vhost, stock)
+  })
   const sound = judged.filter((site) => site.serves !== 'closed')
-  const degraded = sound.flatMap(({ vhost, errors, serves }): DegradedSite[] => {
-    return serves === 'configured' ? [] : [{ vhost: vhost.id, errors, serves }]
+  const degraded = sound.flatMap(({ site, errors, serves }): DegradedSite[] => {
+    return serves === 'configured' ? [] : [{ vhost: site.vhost.id, errors, serves }]
   })
   const unservable = [
     ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
@@ -55,15 +59,15 @@ export function resolveSites(
     }
     if (earlier.length === 0) degraded.push({ vhost: name, errors, serves: 'closed' })
   }
-  return { serving: sharedWith(previous, [...sound, ...kept]), degraded }
+  return { serving: [...sound.map(({ site }) => shared(site, before)), ...kept], degraded }
 }
 
 /** Earlier sites with a name that no sound site has taken; the others are nobody's any more. */
-function orphansOf(previous: readonly ServingSite[], sound: readonly ServingSite[]): readonly ServingSite[] {
-  const vhosts = new Set(sound.map(({ vhost }) => vhost))
+function orphansOf(previous: readonly ServingSite[], sound: readonly JudgedSite[]): readonly ServingSite[] {
+  const vhosts = new Set(sound.map(({ site }) => site.vhost))
   const gone = previous.filter(({ vhost }) => !vhosts.has(vhost))
   if (gone.length === 0) return gone
-  const taken = new Set(sound.flatMap(({ vhost }) => claimsOf(vhost)))
+  const taken = new Set(sound.flatMap(({ site }) => claimsOf(site.vhost)))
   return gone.filter(({ vhost }) => claimsOf(vhost).some((claim) => !taken.has(claim)))
 }
 
@@ -111,12 +115,9 @@ function grouped(
 }
 
 /** What serves as before is the same object as before. */
-function sharedWith(previous: readonly ServingSite[], sites: readonly ServingSite[]): readonly ServingSite[] {
-  const before = new Map(previous.map((site) => [site.vhost, site]))
-  return sites.map(({ vhost, certificates }) => {
-    const known = before.get(vhost)
-    return known !== undefined && isSameList(known.certificates, certificates) ? known : { vhost, certificates }
-  })
+function shared(site: ServingSite, before: ReadonlyMap<VhostConfig, ServingSite>): ServingSite {
+  const known = before.get(site.vhost)
+  return known !== undefined && isSameList(known.certificates, site.certificates) ? known : site
 }
 
 function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
@@ -124,9 +125,25 @@ function isSameList(left: readonly unknown[], right: readonly unknown[]): boolea
 }
 
 /** A site that can be read, with what its certificates are good for. */
-interface JudgedSite extends ServingSite {
+interface JudgedSite {
+  readonly site: ServingSite
   readonly errors: readonly ConfigError[]
   readonly serves: DegradedSite['serves'] | 'configured'
+}
+
+const noErrors: readonly ConfigError[] = []
+
+function asConfigured(site: ServingSite): JudgedSite {
+  return { site, errors: noErrors, serves: 'configured' }
+}
+
+/** Of a site that is configured as it serves: whether its files still hold what it shows. */
+function isAsBefore({ vhost, certificates }: ServingSite, shelf: CertificateShelf): boolean {
+  if (vhost.certificates.length !== certificates.length) return false
+  return vhost.certificates.every((files, index) => {
+    const pair = shelf.get(files)
+    return pair !== undefined && !isUnusable(pair) && pair.certificate === certificates[index]
+  })
 }
 
 function judge(
@@ -134,13 +151,14 @@ function judge(
   { certificates: shelf, upstreamTls }: Pick<Stock, 'certificates' | 'upstreamTls'>,
 ): JudgedSite {
   const upstreamErrors = upstreamTls.errorsOf(vhost)
-  if (upstreamErrors.length > 0) return { vhost, certificates: [], errors: upstreamErrors, serves: 'closed' }
+  if (upstreamErrors.length > 0) return { site: { vhost, certificates: [] }, errors: upstreamErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter(isUnusable).flatMap(pairErrors)
-  if (errors.length === 0) return { vhost, certificates, errors, serves: 'configured' }
-  if (certificates.length === 0) return { vhost, certificates, errors, serves: 'closed' }
-  return { vhost, certificates, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
+  const site = { vhost, certificates }
+  if (errors.length === 0) return asConfigured(site)
+  if (certificates.length === 0) return { site, errors, serves: 'closed' }
+  return { site, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
 }
 
 /** A site that cannot serve as it is written, and how to know its earlier versions. */
@@ -150,7 +168,7 @@ interface UnservableSite {
   readonly earlierIn: (orphans: Orphans) => readonly ServingSite[]
 }
 
-function brokenByFile({ vhost, errors }: JudgedSite): UnservableSite {
+function brokenByFile({ site: { vhost }, errors }: JudgedSite): UnservableSite {
   return { name: vhost.id, errors, earlierIn: (orphans) => orphans.withClaims(claimsOf(vhost)) }
 }
 

@@ -1,6 +1,6 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
+import type { Config, ListenerConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
@@ -43,8 +43,8 @@ export interface Snapshot {
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
   readonly sites: readonly ServingSite[]
-  /** By what only one site can claim. */
-  readonly compiled: ReadonlyMap<string, CompiledSite>
+  /** By name; several may have one on listeners of their own. */
+  readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
 }
@@ -87,7 +87,7 @@ export function* compile(parts: SnapshotParts, previous: Snapshot | undefined): 
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
     upstreams: upstreams.plan(),
     sites: sites.serving,
-    compiled: new Map(compiled.map((site) => [firstClaim(site.vhost), site])),
+    compiled: byId(compiled),
     degraded: sites.degraded,
     fallback,
   }
@@ -99,8 +99,8 @@ interface Compilation {
 }
 
 function compileSite({ vhost, certificates }: ServingSite, { upstreams, previous }: Compilation): CompiledSite {
-  const before = previous?.compiled.get(firstClaim(vhost))
-  if (before !== undefined && isSameMeaning(before.vhost, vhost)) {
+  const before = previous?.compiled.get(vhost.id)?.find((each) => isSameMeaning(each.vhost, vhost))
+  if (before !== undefined) {
     upstreams.takeOver(before.upstreams, vhost.id)
     return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
   }
@@ -108,8 +108,14 @@ function compileSite({ vhost, certificates }: ServingSite, { upstreams, previous
   return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses() }
 }
 
-function firstClaim({ hosts, listeners }: VhostConfig): string {
-  return `${listeners[0]} ${hosts[0]}`
+function byId(sites: readonly CompiledSite[]): ReadonlyMap<string, readonly CompiledSite[]> {
+  const named = new Map<string, CompiledSite[]>()
+  for (const site of sites) {
+    const others = named.get(site.vhost.id)
+    if (others === undefined) named.set(site.vhost.id, [site])
+    else others.push(site)
+  }
+  return named
 }
 
 /** What serves in `previous`, by the names that `config` has for the same listeners. */
@@ -139,13 +145,14 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
-  const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
+  const here = sitesOn(listener.name, compiled)
+  const sites = createHostMap(here)
   const certificatesOf = (name: string) => sites.get(name)?.certificates
-  const hosts = here.flatMap(({ vhost }) => vhost.hosts)
   return {
     config: listener,
-    origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
+    origins: listener.announceOrigins
+      ? new AnnouncedOrigins({ hosts: here.map(([host]) => host), certificates: certificatesOf })
+      : undefined,
     proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
@@ -166,6 +173,15 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
+}
+
+function sitesOn(listener: string, compiled: readonly CompiledSite[]): [string, CompiledSite][] {
+  const here: [string, CompiledSite][] = []
+  for (const site of compiled) {
+    if (!site.vhost.listeners.includes(listener)) continue
+    for (const host of site.vhost.hosts) here.push([host, site])
+  }
+  return here
 }
 
 function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {

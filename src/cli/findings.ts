@@ -1,12 +1,13 @@
 // Everything that is wrong with a configuration, and everything worth a warning, in the order of its files.
 // Pure; used by check, and by the other commands where sites are missing.
-import type { CertificateFiles, Config } from '../config/config.js'
+import type { CertificateFiles, Config, VhostConfig } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import type { BrokenSite } from '../config/site.js'
 import type { ShelvedPair } from '../server/certificate-shelf.js'
-import { pairErrors } from '../server/sites.js'
-import type { Certificate, CertificateDefect } from '../tls/certificate.js'
-import { coverageWarnings } from '../tls/name-coverage.js'
+import { ownDefects, siteDefects } from '../server/pair-defects.js'
+import { pairErrors, type ServingSite } from '../server/sites.js'
+import type { Certificate } from '../tls/certificate.js'
+import type { CertificateDefect } from '../tls/defects.js'
 import type { Inspection } from './inspection.js'
 
 /** A mistake or a warning, and the site that it is about where it is about one. */
@@ -46,35 +47,54 @@ export function unusableErrors(pair: ShelvedPair): readonly ConfigError[] {
 /** A pair where it is named; without a site it is the fallback's. */
 interface PairUse {
   readonly pair: ShelvedPair
-  readonly vhost: string | undefined
-  readonly hosts: readonly string[]
+  readonly site: ServingSite | undefined
 }
 
 function usedPairs({ fallbackCertificate, vhosts }: Config, { pair }: Inspection): readonly PairUse[] {
-  const named = [
-    ...(fallbackCertificate === undefined ? [] : [{ files: fallbackCertificate, vhost: undefined, hosts: [] }]),
-    ...vhosts.flatMap(({ id, hosts, certificates }) => certificates.map((files) => ({ files, vhost: id, hosts }))),
+  const named: { files: CertificateFiles; site: ServingSite | undefined }[] = [
+    ...(fallbackCertificate === undefined ? [] : [{ files: fallbackCertificate, site: undefined }]),
+    ...vhosts.flatMap((vhost) => vhost.certificates.map((files) => ({ files, site: siteOf(vhost, pair) }))),
   ]
-  return named.flatMap(({ files, ...use }) => {
+  return named.flatMap(({ files, site }) => {
     const found = pair(files)
-    return found === undefined ? [] : [{ ...use, pair: found }]
+    return found === undefined ? [] : [{ site, pair: found }]
   })
 }
 
-function useErrors({ pair, vhost }: PairUse): readonly Finding[] {
-  return unusableErrors(pair).map((error) => withVhost(error, vhost))
+/** A site with those of its certificates that can be used. */
+export function siteOf(vhost: VhostConfig, pair: Inspection['pair']): ServingSite {
+  const certificates = vhost.certificates.map((files) => pair(files)?.certificate).filter((each) => each !== undefined)
+  return { vhost, certificates }
+}
+
+function useErrors({ pair, site }: PairUse): readonly Finding[] {
+  return unusableErrors(pair).map((error) => withVhost(error, site?.vhost.id))
 }
 
 function warningsOf(uses: readonly PairUse[]): Finding[] {
-  const told = new Set<Certificate>()
-  return uses.flatMap(({ pair: { certificate, files }, vhost, hosts }) => {
-    if (certificate === undefined) return []
-    // What is wrong with the certificate itself is told once, what it lacks for a site is told of each site.
-    const own = told.has(certificate) ? [] : certificate.warnings
-    told.add(certificate)
-    const defects = [...own, ...coverageWarnings(certificate, hosts)]
-    return defects.map((defect) => withVhost(atPair(defect, files), vhost))
+  const users = new Map<Certificate, PairUse[]>()
+  for (const use of uses) {
+    const { certificate } = use.pair
+    if (certificate === undefined) continue
+    const known = users.get(certificate)
+    if (known === undefined) users.set(certificate, [use])
+    else known.push(use)
+  }
+  return [...users].flatMap(([certificate, those]) => certificateWarnings(certificate, those))
+}
+
+// What is wrong with the certificate itself is told once, what it lacks for a site is told of each site.
+function certificateWarnings(certificate: Certificate, uses: readonly PairUse[]): Finding[] {
+  const [first] = uses
+  const sites = uses.flatMap(({ site }) => site ?? [])
+  const own = first === undefined ? [] : ownDefects(first.pair, sites).map((defect) => ({ defect, use: first }))
+  const forSites = uses.flatMap((use) => {
+    const defects = use.site === undefined ? [] : siteDefects(certificate, use.site)
+    return defects.map((defect) => ({ defect, use }))
   })
+  return [...own, ...forSites]
+    .filter(({ defect }) => defect.act !== 'info')
+    .map(({ defect, use: { pair, site } }) => withVhost(atPair(defect, pair.files), site?.vhost.id))
 }
 
 function atPair({ message, hint }: CertificateDefect, { place }: CertificateFiles): ConfigError {

@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../config/load.js'
 import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
 import { load } from '../server/load.js'
 import type { Snapshot } from '../server/snapshot.js'
+import { UpstreamTlsShelf } from '../server/upstream-tls.js'
 
 /** What was found. */
 export interface Inspection {
@@ -18,11 +19,15 @@ export interface Inspection {
   pair(files: CertificateFiles): ShelvedPair | undefined
 }
 
+// Endpoints that are never put into service have nothing to tell.
+const nobody = { onDown: () => undefined, onUp: () => undefined, onPeerCertificate: () => undefined }
+
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {
-  const shelf = new CertificateShelf()
-  const { loaded, snapshot } = await load({ mainFile, shelf, previous: undefined, changed: 'all' })
-  return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, shelf.get(files)) }
+  const certificates = new CertificateShelf()
+  const stock = { certificates, upstreamTls: new UpstreamTlsShelf(), endpointObserver: nobody }
+  const { loaded, snapshot } = await load({ mainFile, stock, previous: undefined, changed: 'all' })
+  return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, certificates.get(files)) }
 }
 
 // A pair that several sites name is read once, and its mistakes belong to each of the places.

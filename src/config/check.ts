@@ -86,6 +86,10 @@ function checkWire(listener: ValueMap): readonly Mistake[] {
     const hint = 'set tls: false, or remove redirectToHttps'
     return [{ path: ['redirectToHttps'], aim: 'key', message: 'redirectToHttps is for plain listeners', hint }]
   }
+  if (listener['announceOrigins'] === true && (!isTls || listener['http2'] === false)) {
+    const hint = 'remove announceOrigins, or offer HTTP/2'
+    return [{ path: ['announceOrigins'], aim: 'key', message: 'announceOrigins is for listeners with HTTP/2', hint }]
+  }
   if (isTls || listener['http2'] !== true) return []
   const hint = 'remove http2, or tls: false'
   return [{ path: ['http2'], aim: 'key', message: 'http2 is for TLS listeners', hint }]

@@ -27,6 +27,8 @@ export interface ListenerConfig {
   readonly tls: boolean
   /** Never true on a plain listener. */
   readonly http2: boolean
+  /** Never true without HTTP/2. */
+  readonly announceOrigins: boolean
   readonly redirectToHttps: boolean
   readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place

@@ -27,6 +27,12 @@ export const listenerSchema = z
     bind: readBy(parseBind).describe('Address to accept connections on: "host:port", "[v6]:port", or ":port" for all.'),
     tls: z.boolean().default(true).describe('Whether connections are TLS; false is plain HTTP/1.1.'),
     http2: z.boolean().default(true).describe('Whether HTTP/2 is offered; on TLS listeners only.'),
+    announceOrigins: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether clients of HTTP/2 are told which other hosts the connection serves (ORIGIN): all that its certificate covers and that are no wildcards, on port 443. They then ask it for no others.',
+      ),
     redirectToHttps: z
       .boolean()
       .default(false)

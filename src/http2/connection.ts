@@ -21,6 +21,8 @@ import { StreamTable } from './stream-table.js'
 
 /** What a connection is served with. */
 export interface Http2ConnectionOptions extends ServingOptions<WireLimits & Http2Limits> {
+  /** The payload of an ORIGIN frame (RFC 8336), which tells what other hosts the connection serves. */
+  readonly origins?: Buffer | undefined
   /** The clock, for tests that let minutes pass. */
   readonly nowMs?: () => number
 }
@@ -72,6 +74,7 @@ export class Http2Connection implements ServedConnection, Session, Timed {
     this.#idleDueMs = this.eventMs + idleMs
     this.#listen()
     this.outbox.settings(announcedSettings(limits))
+    if (options.origins !== undefined) this.outbox.origins(options.origins)
     this.#inbox.openWindow()
     this.#rearm()
     deadlines.watch(this)

@@ -1,6 +1,6 @@
 // The words of HTTP/2 framing (RFC 9113 §4, §6, §7): types, flags, settings and error codes. Used by everything here.
 
-/** Frame types (RFC 9113 §6, RFC 9218 §7). */
+/** Frame types (RFC 9113 §6, RFC 8336, RFC 9218 §7). */
 export const FrameType = {
   data: 0,
   headers: 1,
@@ -12,6 +12,7 @@ export const FrameType = {
   goaway: 7,
   windowUpdate: 8,
   continuation: 9,
+  origin: 0x0c,
   priorityUpdate: 0x10,
 } as const
 

@@ -105,6 +105,14 @@ export class Outbox implements Flushable {
     if (!this.#isClosed) this.writer.settings(0, settings)
   }
 
+  /** Tells what hosts the connection serves. */
+  origins(payload: Buffer): void {
+    const { writer } = this
+    writer.reserve(frameHeadBytes + payload.length)
+    writer.frameHead(payload.length, FrameType.origin, 0, 0)
+    writer.copy(payload, 0, payload.length)
+  }
+
   acknowledgeSettings(): void {
     if (!this.#isClosed) this.writer.settings(Flag.ack, [])
   }

@@ -28,15 +28,15 @@ export function formatIp(bytes: Buffer): string {
   return plain.length === ipv4Bytes ? plain.join('.') : formatGroups(plain)
 }
 
-/** The 4 bytes of an IPv4 address that is mapped into IPv6; all others as they are. */
-export function unmapped(bytes: Buffer): Buffer {
-  const isMapped = bytes.length === ipv6Bytes && bytes.subarray(0, mappedPrefix.length).equals(mappedPrefix)
-  return isMapped ? bytes.subarray(mappedPrefix.length) : bytes
-}
-
 /** The 16 bytes of either family, IPv4 mapped into IPv6. */
 export function mapped(bytes: Buffer): Buffer {
   return bytes.length === ipv4Bytes ? Buffer.concat([mappedPrefix, bytes]) : bytes
+}
+
+/** The 4 bytes of an IPv4 address that is mapped into IPv6; all others as they are. */
+function unmapped(bytes: Buffer): Buffer {
+  const isMapped = bytes.length === ipv6Bytes && bytes.subarray(0, mappedPrefix.length).equals(mappedPrefix)
+  return isMapped ? bytes.subarray(mappedPrefix.length) : bytes
 }
 
 /** Reads what `isIPv6` found sound. */

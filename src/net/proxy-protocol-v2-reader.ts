@@ -7,7 +7,7 @@ import { noExtensions, readExtensions } from './proxy-protocol-tlv.js'
 import { CommandV2, FamilyV2, headBytesV2, type ProxiedAddresses, TransportV2, versionV2 } from './proxy-protocol-v2.js'
 
 /** The most that may follow the first 16 bytes; real headers stay below 1 KiB, other servers stop at 4 KiB too. */
-export const restBytesMaxV2 = 4096
+const restBytesMax = 4096
 
 const portBytes = 2
 const unixPathBytes = 108
@@ -35,7 +35,7 @@ function mistakeOfHead(bytes: Buffer): ProxyMistake | undefined {
   if (bytes.length > 13 && !isLocal && familyOf(bytes) > FamilyV2.unix) return 'proxy_v2_family'
   if (bytes.length > 13 && !isLocal && transportOf(bytes) > TransportV2.datagram) return 'proxy_v2_transport'
   if (bytes.length < headBytesV2) return undefined
-  if (restBytesOf(bytes) > restBytesMaxV2) return 'proxy_v2_too_long'
+  if (restBytesOf(bytes) > restBytesMax) return 'proxy_v2_too_long'
   return !isLocal && restBytesOf(bytes) < addressBytesOf(bytes) ? 'proxy_v2_addresses' : undefined
 }
 

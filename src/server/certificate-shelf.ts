@@ -3,16 +3,20 @@
 import type { CertificateFiles } from '../config/config.js'
 import { forEachBounded } from '../files/bounded.js'
 import type { FileVersion } from '../files/file-content.js'
-import type { Certificate, CertificateDefect } from '../tls/certificate.js'
+import { Certificate } from '../tls/certificate.js'
+import type { LeafOnDisk } from '../tls/certificate-parse.js'
 import {
-  type LoadedPair,
+  type PairHashes,
   type PairReading,
   type PairVersions,
+  type PendingReading,
   type PendingReason,
   quickRetries,
   readPair,
   retryDelayMs,
 } from '../tls/certificate-source.js'
+import type { CertificateDefect } from '../tls/defects.js'
+import type { Validity } from '../tls/expiry.js'
 
 const readingsAtOnce = 32
 
@@ -21,6 +25,8 @@ export interface ShelvedPair {
   readonly files: CertificateFiles
   /** What serves; undefined where no good pair has been read yet. */
   readonly certificate: Certificate | undefined
+  /** What is wrong with what serves and with its files, beyond what keeps them from serving. */
+  readonly warnings: readonly CertificateDefect[]
   /** Why the files cannot be used as they are; undefined where they are what serves. */
   readonly pending: PendingPair | undefined
 }
@@ -29,12 +35,17 @@ export interface ShelvedPair {
 export interface PendingPair {
   readonly reason: PendingReason
   readonly defects: readonly CertificateDefect[]
+  /** The certificate of the file, where it can be read. */
+  readonly onDisk: LeafOnDisk | undefined
+  /** Milliseconds since the epoch. */
+  readonly sinceMs: number
   /** Nobody is just writing them: the quick retries are through, or the pair is whole and will not do. */
   readonly isOverdue: boolean
 }
 
 interface Slot extends ShelvedPair {
-  readonly loaded: LoadedPair | undefined
+  /** Of the files that `certificate` came from. */
+  readonly hashes: PairHashes | undefined
   readonly versions: PairVersions
   /** How often a pending pair has been read again. */
   readonly retries: number
@@ -50,7 +61,13 @@ export interface RefreshOutcome {
 
 /** The pairs in use. */
 export class CertificateShelf {
+  readonly #clock: () => number
   #slots = new Map<string, Slot>()
+
+  /** `clock`: milliseconds since the epoch. */
+  constructor(clock: () => number = Date.now) {
+    this.#clock = clock
+  }
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
   async refresh(wanted: readonly CertificateFiles[], changed: ReadonlySet<string> | 'all'): Promise<RefreshOutcome> {
@@ -60,7 +77,7 @@ export class CertificateShelf {
     const unique = new Map(wanted.map((files) => [pairKey(files), files]))
     await forEachBounded([...unique], readingsAtOnce, async ([key, files]) => {
       const slot = before.get(key)
-      const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await readSlot(files, slot)
+      const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await this.#read(files, slot)
       slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
@@ -73,6 +90,11 @@ export class CertificateShelf {
   retain(wanted: readonly CertificateFiles[]): void {
     const keys = new Set(wanted.map(pairKey))
     for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
+  }
+
+  /** All pairs. */
+  pairs(): readonly ShelvedPair[] {
+    return [...this.#slots.values()]
   }
 
   get(files: CertificateFiles): ShelvedPair | undefined {
@@ -89,14 +111,19 @@ export class CertificateShelf {
   async hasNews(): Promise<boolean> {
     let hasNews = false
     for (const [key, slot] of this.#pending()) {
-      const reading = await readPair(slot.files, slot.loaded)
-      const next = slotOf(slot.files, reading, slot.retries + 1)
+      const next = await this.#read(slot.files, { ...slot, retries: slot.retries + 1 })
       if (next.pending?.reason !== slot.pending?.reason || next.pending?.isOverdue !== slot.pending?.isOverdue) {
         hasNews = true
       }
       this.#slots.set(key, { ...slot, retries: slot.retries + 1 })
     }
     return hasNews
+  }
+
+  async #read(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
+    const nowMs = this.#clock()
+    const served = slot?.certificate && slot.hashes && { ...slot.hashes, ...validityOf(slot.certificate) }
+    return slotAfter({ files, slot, reading: await readPair({ files, served, nowMs }), nowMs })
   }
 
   #pending(): [string, Slot][] {
@@ -119,24 +146,39 @@ function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
   return !changed.has(slot.files.cert) && !changed.has(slot.files.key)
 }
 
-async function readSlot(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
-  const reading = await readPair(files, slot?.loaded)
-  return slotOf(files, reading, slot?.pending === undefined ? 0 : slot.retries)
+function validityOf({ notBeforeMs, notAfterMs }: Certificate): Validity {
+  return { notBeforeMs, notAfterMs }
 }
 
-function slotOf(files: CertificateFiles, reading: PairReading, retries: number): Slot {
+interface SlotReading<Reading = PairReading> {
+  readonly files: CertificateFiles
+  readonly slot: Slot | undefined
+  readonly reading: Reading
+  readonly nowMs: number
+}
+
+function slotAfter({ files, slot, reading, nowMs }: SlotReading): Slot {
+  if (reading.kind === 'pending') return pendingSlot({ files, slot, reading, nowMs })
   const { versions } = reading
-  if (reading.kind !== 'pending') {
-    const { pair } = reading
-    return { files, certificate: pair.certificate, pending: undefined, loaded: pair, versions, retries: 0 }
-  }
-  const { reason, defects, served } = reading
-  const isOverdue = reason === 'refused' || retries >= quickRetries
+  const isNew = reading.kind === 'proved'
+  const certificate = isNew ? new Certificate(reading.pair) : slot?.certificate
+  const hashes = isNew ? reading.hashes : slot?.hashes
+  const warnings = [...(certificate?.warnings ?? []), ...reading.warnings]
+  return { files, certificate, hashes, warnings, pending: undefined, versions, retries: 0 }
+}
+
+function pendingSlot({ files, slot, reading, nowMs }: SlotReading<PendingReading>): Slot {
+  const { reason, defects, onDisk, versions } = reading
+  const retries = slot?.pending === undefined ? 0 : slot.retries
+  // A pair whose time is still to come waits for it; nothing is wrong with the site meanwhile.
+  const isOverdue = reason === 'refused' || (reason !== 'dates' && retries >= quickRetries)
+  const pending = { reason, defects, onDisk, sinceMs: slot?.pending?.sinceMs ?? nowMs, isOverdue }
   return {
     files,
-    certificate: served?.certificate,
-    pending: { reason, defects, isOverdue },
-    loaded: served,
+    certificate: slot?.certificate,
+    hashes: slot?.hashes,
+    warnings: slot?.warnings ?? [],
+    pending,
     versions,
     retries,
   }

@@ -1,61 +1,119 @@
-// Compares the certificates in service with the clock and says in the log what comes to its end, with the sites that hang on it.
-// Used by the server, which tells it of each snapshot.
+// Compares what serves with the clock and with what is on disk, and says in the log what comes to its end and what does
+// not arrive, with the sites that hang on it. Used by the server, which tells it of each snapshot and of each reading.
 import type { Log } from '../telemetry/log.js'
-import type { Certificate } from '../tls/certificate.js'
 import type { ExpiryState } from '../tls/expiry.js'
-import { type ExpiryReport, ExpiryWatch, type WatchedCertificate } from '../tls/expiry-watch.js'
+import { type DatedThing, type ExpiryReport, ExpiryWatch } from '../tls/expiry-watch.js'
+import type { WatchTime } from '../tls/level-watch.js'
+import type { ShelvedPair } from './certificate-shelf.js'
+import { type CertificateUsers, certificateUsers } from './certificate-users.js'
+import { sitesInWords, timeInWords, whatVisitorsSee } from './certificate-words.js'
+import { ServiceWatch } from './service-watch.js'
 import type { Snapshot } from './snapshot.js'
 
 const longestDelayMs = 2 ** 31 - 1
 
-/** The expiry of everything that serves. */
-export class CertificateWatch {
-  readonly #watch: ExpiryWatch
+/** The time of this machine. */
+export const machineTime: WatchTime = {
+  clock: Date.now,
+  schedule: (work, delayMs) => {
+    const timer = setTimeout(work, Math.min(delayMs, longestDelayMs)).unref()
+    return () => clearTimeout(timer)
+  },
+}
 
-  constructor(log: () => Log) {
-    this.#watch = new ExpiryWatch({
-      onReport: (report) => tell(log(), report),
-      clock: Date.now,
-      schedule: (work, delayMs) => {
-        const timer = setTimeout(work, Math.min(delayMs, longestDelayMs)).unref()
-        return () => clearTimeout(timer)
-      },
-    })
+/** The expiry of everything that serves, and whether it is what the files hold. */
+export class CertificateWatch {
+  readonly #expiry: ExpiryWatch
+  readonly #service: ServiceWatch
+
+  constructor(log: () => Log, time: WatchTime = machineTime) {
+    this.#expiry = new ExpiryWatch({ onReport: (report) => tell(log(), report, time.clock()), time })
+    this.#service = new ServiceWatch({ log, time })
   }
 
   /** Watches what `snapshot` serves from now on. */
   follow(snapshot: Snapshot): void {
-    this.#watch.setCertificates(watchedCertificates(snapshot))
+    const users = certificateUsers(snapshot)
+    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users)])
+  }
+
+  /** Compares what serves with these pairs of files from now on. */
+  followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
+    this.#service.follow(pairs, certificateUsers(snapshot))
+  }
+
+  /** Watches what endpoints have shown, exactly these from now on. */
+  followUpstreams(things: readonly DatedThing[]): void {
+    this.#expiry.setThings('upstreams', things)
   }
 
   close(): void {
-    this.#watch.close()
+    this.#expiry.close()
+    this.#service.close()
   }
 }
 
-/** Each certificate in service once, with its sites. */
-export function watchedCertificates({ sites, fallback }: Snapshot): WatchedCertificate[] {
-  const users = new Map<Certificate, string[]>()
-  if (fallback !== undefined) users.set(fallback, [])
-  for (const { vhost, certificates } of sites) {
-    for (const certificate of certificates) {
-      const known = users.get(certificate)
-      if (known === undefined) users.set(certificate, [vhost.id])
-      else known.push(vhost.id)
+function leavesOf(users: CertificateUsers): DatedThing[] {
+  return [...users].map(([{ certFile, notBeforeMs, notAfterMs, serial, fingerprint256 }, vhosts]) => {
+    return { kind: 'leaf', name: certFile, file: certFile, vhosts, notBeforeMs, notAfterMs, serial, fingerprint256 }
+  })
+}
+
+/** Each authority once, however many chains it stands in. */
+function intermediatesOf(users: CertificateUsers): DatedThing[] {
+  const things = new Map<string, DatedThing & { readonly vhosts: string[] }>()
+  for (const [{ certFile, intermediates }, vhosts] of users) {
+    for (const { subject, ...intermediate } of intermediates) {
+      const known = things.get(intermediate.fingerprint256)
+      if (known !== undefined) known.vhosts.push(...vhosts)
+      else {
+        const name = `${subject} (${intermediate.serial})`
+        things.set(intermediate.fingerprint256, {
+          kind: 'intermediate',
+          name,
+          file: certFile,
+          vhosts: [...vhosts],
+          ...intermediate,
+        })
+      }
     }
   }
-  return [...users].map(([certificate, vhosts]) => ({ name: certificate.certFile, certificate, vhosts }))
+  return [...things.values()]
 }
 
-const tellings: Record<ExpiryState, { level: 'info' | 'warn' | 'error'; message: string }> = {
-  ok: { level: 'info', message: 'the certificate is well again' },
-  warn: { level: 'warn', message: 'the certificate should have been renewed by now' },
-  critical: { level: 'error', message: 'the certificate expires soon, and its sites will fail' },
-  expired: { level: 'error', message: 'the certificate has expired: CDNs refuse its sites' },
-  not_yet_valid: { level: 'error', message: 'the certificate is not valid yet; is the clock right?' },
+const levels: Record<ExpiryState, 'info' | 'warn' | 'error'> = {
+  ok: 'info',
+  warn: 'warn',
+  critical: 'error',
+  expired: 'error',
+  not_yet_valid: 'error',
 }
 
-function tell(log: Log, report: ExpiryReport): void {
-  const { level, message } = tellings[report.state]
-  log[level]('certificate_expiry', message, { ...report })
+function tell(log: Log, report: ExpiryReport, nowMs: number): void {
+  const level = levels[report.state]
+  const message = messageOf(report, nowMs)
+  if (report.kind !== 'upstream') return log[level]('certificate_expiry', message, { ...report })
+  const { certificate: endpoint, kind: _, file: __, ...facts } = report
+  log[level]('upstream_certificate_expiry', message, { endpoint, ...facts })
+}
+
+const kinds: Record<DatedThing['kind'], { readonly what: string; readonly consequence: string }> = {
+  leaf: { what: 'the certificate', consequence: whatVisitorsSee },
+  intermediate: { what: 'an authority in the chain', consequence: whatVisitorsSee },
+  client_ca: { what: 'an authority for client certificates', consequence: 'its clients are refused' },
+  upstream: { what: 'the certificate of an upstream', consequence: 'requests are answered 502' },
+}
+
+function messageOf({ kind, vhosts, state, notAfter }: ExpiryReport, nowMs: number): string {
+  const { what, consequence } = kinds[kind]
+  const whose = `${what} of ${sitesInWords(vhosts)}`
+  const time = timeInWords(Date.parse(notAfter) - nowMs)
+  const sentences: Record<ExpiryState, string> = {
+    ok: `${whose} is well again`,
+    warn: `${whose} ends in ${time} and should have been renewed by now`,
+    critical: `${whose} ends in ${time}; then ${consequence}`,
+    expired: `${whose} expired ${time} ago: ${consequence}`,
+    not_yet_valid: `${whose} is not valid yet: ${consequence}; is the clock right?`,
+  }
+  return sentences[state]
 }

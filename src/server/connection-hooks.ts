@@ -45,7 +45,8 @@ interface Accepted {
 
 function serve({ socket, connection, protocol, service }: Accepted, { plan }: HookSources): Served {
   const options = { socket, connection, service, limits: () => plan().limits, timeouts: () => plan().timeouts }
-  return protocol === 'h2' ? new Http2Connection(options) : new Http1ServerConnection(options)
+  if (protocol === 'http/1.1') return new Http1ServerConnection(options)
+  return new Http2Connection({ ...options, origins: plan().origins?.payloadFor(connection.sni) })
 }
 
 function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureContext | undefined {

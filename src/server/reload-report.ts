@@ -1,10 +1,11 @@
 // What the log says of certificates and of sites that do not serve as configured. Used by the reload.
-import type { CertificateFiles, VhostConfig } from '../config/config.js'
+import type { CertificateFiles } from '../config/config.js'
 import type { Log } from '../telemetry/log.js'
-import { coverageWarnings } from '../tls/name-coverage.js'
+import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
 import type { LoadOutcome } from './load.js'
-import type { DegradedSite } from './sites.js'
+import { ownDefects, siteDefects } from './pair-defects.js'
+import type { DegradedSite, ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
 
 /** Tells of pairs that serve from now on, and of pairs whose files cannot be used as they are. */
@@ -14,22 +15,51 @@ export function reportCertificates(log: Log, { certificates }: LoadOutcome, snap
   for (const pair of certificates.pending) reportPending(log, pair, users.get(pairKey(pair.files)) ?? [])
 }
 
-function reportAccepted(log: Log, { files, certificate }: ShelvedPair, users: readonly VhostConfig[]): void {
+function reportAccepted(log: Log, pair: ShelvedPair, users: readonly ServingSite[]): void {
+  const { files, certificate } = pair
   if (certificate === undefined) return
-  const { serial, fingerprint256, warnings } = certificate
+  const { serial, fingerprint256 } = certificate
   const name = nameOf(files, users)
   const notAfter = new Date(certificate.notAfterMs).toISOString()
   log.info('certificate_loaded', 'a certificate is in service', { ...name, notAfter, serial, fingerprint256 })
-  const hosts = users.flatMap((user) => user.hosts)
-  for (const defect of [...warnings, ...coverageWarnings(certificate, hosts)]) {
-    log.warn('certificate_defect', defect.message, { ...name, ...defect })
+  for (const defect of ownDefects(pair, users)) reportDefect(log, defect, name)
+  for (const site of users) {
+    for (const defect of siteDefects(certificate, site)) reportDefect(log, defect, nameOf(files, [site]))
   }
 }
 
-function reportPending(log: Log, { files, pending }: ShelvedPair, users: readonly VhostConfig[]): void {
+const levels: Record<DefectAct, 'info' | 'warn'> = { refuse: 'warn', keep: 'warn', warn: 'warn', info: 'info' }
+
+function reportDefect(log: Log, defect: CertificateDefect, name: PairName): void {
+  log[levels[defect.act]]('certificate_defect', defect.message, { ...name, ...defect })
+}
+
+function reportPending(log: Log, { files, pending }: ShelvedPair, users: readonly ServingSite[]): void {
   const [defect] = pending?.defects ?? []
-  const facts = { ...nameOf(files, users), reason: pending?.reason, file: defect?.file, hint: defect?.hint }
+  const { code, file, hint } = defect ?? {}
+  const facts = { ...nameOf(files, users), reason: pending?.reason, code, file, hint }
   log.warn('certificate_pending', defect?.message ?? 'a certificate cannot be used yet', facts)
+}
+
+/** What a reload has put into service, and in whose place. */
+export interface Replacement {
+  readonly outcome: LoadOutcome
+  readonly snapshot: Snapshot
+  readonly previous: Snapshot | undefined
+}
+
+/** Tells what certificates that were in service before lack for sites whose hosts are new. */
+export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): void {
+  const told = new Set(outcome.certificates.accepted.map(({ certificate }) => certificate))
+  const hosts = new Map(previous?.sites.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
+  for (const site of snapshot.sites) {
+    if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
+    for (const certificate of site.certificates) {
+      if (told.has(certificate)) continue
+      const name = { certificate: certificate.certFile, vhosts: [site.vhost.id] }
+      for (const defect of siteDefects(certificate, site)) reportDefect(log, defect, name)
+    }
+  }
 }
 
 /** Tells of sites that became degraded, changed their mistakes, or serve as configured again. */
@@ -51,18 +81,23 @@ const messages: Record<DegradedSite['serves'], string> = {
   closed: 'the site has mistakes and is closed',
 }
 
-function nameOf({ cert }: CertificateFiles, users: readonly VhostConfig[]): { certificate: string; vhosts: string[] } {
-  return { certificate: cert, vhosts: users.map(({ id }) => id) }
+interface PairName {
+  readonly certificate: string
+  readonly vhosts: readonly string[]
+}
+
+function nameOf({ cert }: CertificateFiles, users: readonly ServingSite[]): PairName {
+  return { certificate: cert, vhosts: users.map(({ vhost }) => vhost.id) }
 }
 
 /** The sites of each pair, found in one pass: ten thousand pairs may be new at once. */
-function usersByPair(snapshot: Snapshot | undefined): ReadonlyMap<string, readonly VhostConfig[]> {
-  const users = new Map<string, VhostConfig[]>()
-  for (const { vhost } of snapshot?.sites ?? []) {
-    for (const key of new Set(vhost.certificates.map(pairKey))) {
+function usersByPair(snapshot: Snapshot | undefined): ReadonlyMap<string, readonly ServingSite[]> {
+  const users = new Map<string, ServingSite[]>()
+  for (const site of snapshot?.sites ?? []) {
+    for (const key of new Set(site.vhost.certificates.map(pairKey))) {
       const known = users.get(key)
-      if (known === undefined) users.set(key, [vhost])
-      else known.push(vhost)
+      if (known === undefined) users.set(key, [site])
+      else known.push(site)
     }
   }
   return users

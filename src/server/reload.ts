@@ -5,11 +5,13 @@ import type { ConfigError } from '../config/config-error.js'
 import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
-import { CertificateShelf } from './certificate-shelf.js'
+import type { EndpointObserver } from '../upstream/endpoint-options.js'
+import { CertificateShelf, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween, hasOtherCertificates } from './changes.js'
-import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
-import { reportCertificates, reportDegraded } from './reload-report.js'
+import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
+import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
+import { UpstreamTlsShelf } from './upstream-tls.js'
 
 /** What a reload needs of the server. */
 export interface ReloadOptions {
@@ -18,6 +20,9 @@ export interface ReloadOptions {
   readonly current: () => Snapshot | undefined
   /** Puts a snapshot into service; the mistakes where that is not possible (a port in use). */
   readonly apply: (snapshot: Snapshot) => Promise<readonly ConfigError[]>
+  readonly endpointObserver: EndpointObserver
+  /** Hears what was found at the places of the certificates, whatever came of the rest. */
+  readonly onCertificates: (pairs: readonly ShelvedPair[]) => void
   /** Hears of a mistake of Hostward itself that would otherwise go unheard. */
   readonly onBug: (error: unknown) => void
 }
@@ -27,7 +32,7 @@ type ChangedFiles = ReadonlySet<string> | 'all'
 /** Follows the files of one configuration. Closed by its owner. */
 export class Reload {
   readonly #options: ReloadOptions
-  readonly #shelf = new CertificateShelf()
+  readonly #stock: Stock
   readonly #parse = createRememberingParser()
   #watch: FileWatch | undefined
   #watchSettings: Config['reload'] | undefined
@@ -41,6 +46,8 @@ export class Reload {
 
   constructor(options: ReloadOptions) {
     this.#options = options
+    const { endpointObserver } = options
+    this.#stock = { certificates: new CertificateShelf(), upstreamTls: new UpstreamTlsShelf(), endpointObserver }
   }
 
   /** The first load. Resolves to the mistakes that keep the server from starting; none: it serves and is watched. */
@@ -76,7 +83,7 @@ export class Reload {
     const startedMs = performance.now()
     const previous = this.#options.current()
     const { mainFile } = this.#options
-    const outcome = await load({ mainFile, shelf: this.#shelf, parse: this.#parse, previous, changed })
+    const outcome = await load({ mainFile, stock: this.#stock, parse: this.#parse, previous, changed })
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
     if (errors.length === 0) this.#inService = outcome.usable
     else await this.#applyRenewals(previous)
@@ -85,6 +92,7 @@ export class Reload {
     if (errors.length > 0) this.#reportRejected(errors, previous)
     else this.#toldErrors = ''
     if (current !== undefined && current !== previous) {
+      reportNewHosts(this.#options.log(), { outcome, snapshot: current, previous })
       this.#reportApplied(current, previous, performance.now() - startedMs)
     }
     this.#follow(outcome)
@@ -94,7 +102,7 @@ export class Reload {
   // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.
   async #applyRenewals(previous: Snapshot | undefined): Promise<void> {
     if (this.#inService === undefined || previous === undefined) return
-    const renewed = snapshotOf(this.#inService, this.#shelf, previous)
+    const renewed = snapshotOf(this.#inService, this.#stock, previous)
     if (hasOtherCertificates(previous, renewed)) await this.#options.apply(renewed)
   }
 
@@ -123,6 +131,7 @@ export class Reload {
   #follow(outcome: LoadOutcome): void {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
+    this.#options.onCertificates(this.#stock.certificates.pairs())
     this.#watchBy(config.reload).setFiles(outcome.versions)
     this.#retryPending(config.reload.pollMs)
   }
@@ -144,7 +153,7 @@ export class Reload {
   // A pair whose halves do not fit is being written at this very moment, most likely: it is read again soon, then slower.
   #retryPending(pollMs: number): void {
     clearTimeout(this.#retryTimer)
-    const delayMs = this.#shelf.retryDelayMs(pollMs)
+    const delayMs = this.#stock.certificates.retryDelayMs(pollMs)
     if (delayMs === undefined) return
     this.#retryTimer = setTimeout(() => this.#inTurnUnheard(() => this.#retry()), delayMs).unref()
   }
@@ -152,7 +161,7 @@ export class Reload {
   async #retry(): Promise<void> {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
-    if (await this.#shelf.hasNews()) await this.#load(new Set())
+    if (await this.#stock.certificates.hasNews()) await this.#load(new Set())
     else this.#retryPending(config.reload.pollMs)
   }
 }

@@ -3,13 +3,17 @@
 import type { ConfigError } from '../config/config-error.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
+import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
+import { clockDoubt } from './clock.js'
 import { connectionHooks } from './connection-hooks.js'
-import { ListenerSet } from './listener-set.js'
+import { EndpointWatch } from './endpoint-watch.js'
+import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
+import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
@@ -29,9 +33,15 @@ export class Server {
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
   readonly #certificates = new CertificateWatch(() => this.#log.current)
+  readonly #endpoints = new EndpointWatch({
+    log: () => this.#log.current,
+    onCertificates: (things) => this.#certificates.followUpstreams(things),
+  })
   readonly #failures: HandshakeFailures
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
+  /** What listeners serve that are open already, until the snapshot they belong to is in service. */
+  #opening: Plans = new Map()
   #closed: Promise<void> | undefined
 
   constructor(options: { mainFile: string }) {
@@ -45,6 +55,8 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      endpointObserver: this.#endpoints,
+      onCertificates: (pairs) => this.#followFiles(pairs),
       onBug: (error) => this.reportBug(error),
     })
   }
@@ -53,6 +65,8 @@ export class Server {
   async start(): Promise<readonly ConfigError[]> {
     const errors = await this.#reload.start()
     if (errors.length > 0) return errors
+    const doubt = clockDoubt(Date.now())
+    if (doubt !== undefined) this.#log.current.error('clock_wrong', doubt)
     const advice = runtimeAdvice(process.versions.node)
     if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
@@ -96,7 +110,7 @@ export class Server {
     await this.#reload.close()
     this.#certificates.close()
     await this.#listeners.close(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
-    for (const endpoint of this.#snapshot?.endpoints.values() ?? []) endpoint.retire()
+    if (this.#snapshot !== undefined) retireUpstreams(this.#snapshot.upstreams)
     this.#failures.flush()
     this.#reportConnections()
     this.#log.current.info('shutdown', 'everything is closed')
@@ -107,7 +121,9 @@ export class Server {
   async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
+    this.#opening = snapshot.plans
     const prepared = await this.#listeners.prepare(snapshot.plans)
+    this.#opening = new Map()
     if ('errors' in prepared) {
       log.abandon()
       return prepared.errors
@@ -117,9 +133,14 @@ export class Server {
     log.commit()
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
-    for (const [key, endpoint] of previous?.endpoints ?? []) if (!snapshot.endpoints.has(key)) endpoint.retire()
+    serveUpstreams(snapshot.upstreams, previous?.upstreams)
+    this.#endpoints.follow(snapshot.upstreams)
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  #followFiles(pairs: readonly ShelvedPair[]): void {
+    if (this.#snapshot !== undefined) this.#certificates.followFiles(pairs, this.#snapshot)
   }
 
   #listenerOf(key: string, plan: ListenerPlan): Listener {
@@ -139,15 +160,10 @@ export class Server {
   }
 
   /** Gives a listener what it serves: its own plan until that is in service, the current snapshot's then, nothing in the end. */
+  // The closure must not hold the plan itself: certificates that have left the configuration would stay in memory.
   #planSource(key: string, plan: ListenerPlan): () => ListenerPlan {
     const closed = closedPlan(plan)
-    let wasInService = false
-    return () => {
-      const current = this.#snapshot?.plans.get(key)
-      if (current === undefined) return wasInService ? closed : plan
-      wasInService = true
-      return current
-    }
+    return () => this.#snapshot?.plans.get(key) ?? this.#opening.get(key) ?? closed
   }
 
   /** The bound on connections is for all listeners together. */

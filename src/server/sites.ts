@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
 import type { Certificate } from '../tls/certificate.js'
 import type { CertificateShelf, ShelvedPair } from './certificate-shelf.js'
+import type { Stock } from './load.js'
 
 /** A site that serves. */
 export interface ServingSite {
@@ -31,13 +32,13 @@ export interface ResolvedSites {
 /** Decides for each site of a loaded configuration; `previous` is what serves now. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
-  shelf: CertificateShelf,
+  stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, shelf))
+  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, stock))
   const sound = judged.filter((site) => site.serves !== 'closed')
   const broken = [
-    ...judged.filter((site) => site.serves === 'closed').map(brokenByCertificate),
+    ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
     ...loaded.brokenSites.map((site) => brokenByMistake(site, loaded)),
   ]
   // Where sound sites have taken all its names, an earlier version is nobody's any more.
@@ -51,7 +52,7 @@ export function resolveSites(
     const earlier = [...orphans].filter(({ vhost }) => isEarlier(vhost))
     for (const site of earlier) {
       orphans.delete(site)
-      kept.push(renewed(site, shelf))
+      kept.push(renewed(site, stock.certificates))
       degraded.push({ vhost: site.vhost.id, errors, serves: 'last_good' })
     }
     if (earlier.length === 0) degraded.push({ vhost: name, errors, serves: 'closed' })
@@ -65,7 +66,12 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
-function judge(vhost: VhostConfig, shelf: CertificateShelf): JudgedSite {
+function judge(
+  vhost: VhostConfig,
+  { certificates: shelf, upstreamTls }: Pick<Stock, 'certificates' | 'upstreamTls'>,
+): JudgedSite {
+  const upstreamErrors = upstreamTls.errorsOf(vhost)
+  if (upstreamErrors.length > 0) return { vhost, certificates: [], errors: upstreamErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter(isUnusable).flatMap(pairErrors)
@@ -81,7 +87,7 @@ interface UnservableSite {
   readonly isEarlier: (vhost: VhostConfig) => boolean
 }
 
-function brokenByCertificate({ vhost, errors }: JudgedSite): UnservableSite {
+function brokenByFile({ vhost, errors }: JudgedSite): UnservableSite {
   const claims = new Set(claimsOf(vhost))
   return { name: vhost.id, errors, isEarlier: (earlier) => claimsOf(earlier).some((claim) => claims.has(claim)) }
 }

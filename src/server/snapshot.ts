@@ -1,19 +1,18 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import type { Config, ForwardAnswer, ListenerConfig, VhostConfig } from '../config/config.js'
-import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
-import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
+import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
+import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
 import { AddressSet } from '../net/cidr.js'
-import { createHostMap, type HostMap } from '../net/host-map.js'
-import { formatOrigin } from '../net/origin.js'
+import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
-import { Endpoint } from '../upstream/endpoint.js'
-import { Upstream } from '../upstream/upstream.js'
-import { nowMs } from '../wire/deadlines.js'
+import { AnnouncedOrigins } from './announced-origins.js'
+import type { Stock } from './load.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
+import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
+import { virtualHostOf } from './virtual-hosts.js'
 
 /** What one listener serves. */
 export interface ListenerPlan {
@@ -22,6 +21,8 @@ export interface ListenerPlan {
   readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
+  /** Undefined where the listener announces nothing. */
+  readonly origins: AnnouncedOrigins | undefined
   readonly limits: Config['limits'] & Http2Limits
   readonly timeouts: Config['timeouts']
 }
@@ -39,8 +40,7 @@ export interface Snapshot {
   readonly config: Config
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
-  /** By what makes two endpoints the same, so that a reload keeps those it does not change. */
-  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly upstreams: UpstreamPlan
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
@@ -54,22 +54,21 @@ interface CompiledSite {
 
 /** Compiles sound sites; everything of `previous` that is the same is used again. */
 export function compile(
-  parts: { config: Config; sites: ResolvedSites; fallback: Certificate | undefined },
+  parts: { config: Config; sites: ResolvedSites; fallback: Certificate | undefined; stock: Stock },
   previous: Snapshot | undefined,
 ): Snapshot {
-  const { config, sites, fallback } = parts
+  const { config, sites, fallback, stock } = parts
   const generation = (previous?.generation ?? 0) + 1
-  const endpoints = new Map<string, Endpoint>()
+  const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
   const compiled = sites.serving.map(({ vhost, certificates }) => {
-    const action = actionOf(vhost, (answer) => endpointOf(answer, { config, endpoints, previous }))
-    return { vhost, certificates, virtualHost: { id: vhost.id, action, access: vhost.log.access } }
+    return { vhost, certificates, virtualHost: virtualHostOf(vhost, upstreams) }
   })
   const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
   return {
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    endpoints,
+    upstreams,
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,
@@ -103,14 +102,18 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const sites = sitesOf(listener, compiled)
+  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
+  const certificatesOf = (name: string) => sites.get(name)?.certificates
+  const hosts = here.flatMap(({ vhost }) => vhost.hosts)
   return {
     config: listener,
+    origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
     proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
-      sites: { get: (name) => sites.get(name)?.certificates },
+      sites: { get: certificatesOf },
       fallback,
       clock: Date.now,
     }),
@@ -132,52 +135,4 @@ function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules |
   if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
   const { from, mode, versions } = proxyProtocol
   return { from: new AddressSet(from), mode, versions }
-}
-
-function sitesOf(listener: ListenerConfig, compiled: readonly CompiledSite[]): HostMap<CompiledSite> {
-  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
-  return createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
-}
-
-function actionOf(vhost: VhostConfig, endpointFor: (answer: ForwardAnswer) => Endpoint): SiteAction {
-  const { answer } = vhost
-  if (answer.kind === 'upstream') {
-    const endpoint = endpointFor(answer)
-    const upstream = new Upstream({ name: endpoint.label, endpoints: [endpoint] })
-    return { kind: 'forward', upstream, via: vhost.via, retries: defaultRetries(), strippedBytes: 0 }
-  }
-  if (answer.kind === 'redirect') {
-    const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
-    return { kind: 'redirect', to: `${origin}${answer.path}`, replacedBytes: 0, status: answer.status }
-  }
-  return { ...answer, body: Buffer.from(answer.body) }
-}
-
-function defaultRetries(): RetryPolicy {
-  return {
-    attemptsMax: 2,
-    causes: new Set(['connect', 'reset', 502, 503, 504]),
-    budget: new RetryBudget(defaultRetryBounds, nowMs()),
-  }
-}
-
-interface EndpointParts {
-  readonly config: Config
-  readonly endpoints: Map<string, Endpoint>
-  readonly previous: Snapshot | undefined
-}
-
-function endpointOf({ upstream, timeouts }: ForwardAnswer, { config, endpoints, previous }: EndpointParts): Endpoint {
-  const [{ address, label }] = upstream.endpoints
-  const { headerBytes, headerCount } = config.limits
-  const options = {
-    address,
-    label,
-    timeouts: { ...timeouts, bodyIdleMs: config.timeouts.bodyIdleMs },
-    limits: { headerBytes, headerCount },
-  }
-  const key = JSON.stringify(options)
-  const endpoint = endpoints.get(key) ?? previous?.endpoints.get(key) ?? new Endpoint(options)
-  endpoints.set(key, endpoint)
-  return endpoint
 }

@@ -1,125 +1,118 @@
-// Proves a pair of files and makes a Certificate of it. Used by certificate-source.ts.
-// Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
+// Proves a pair of files and says everything about it as plain values. Used by certificate-source.ts, wherever that
+// runs. Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
 // another type without a word.
-import { X509Certificate } from 'node:crypto'
-import type { CertificateDefect, CertificateFacts } from './certificate.js'
-import { Certificate } from './certificate.js'
-import { chainWarnings } from './chain.js'
-import { readPem } from './pem.js'
-import type { ServerKey } from './private-key.js'
-import { readKey } from './private-key.js'
+import type { X509Certificate } from 'node:crypto'
+import type { CertificateFacts, ProvedPair } from './certificate.js'
+import { type Chain, chainDefects, chainOf, subjectOf } from './chain.js'
+import { type CertificateDefect, defect } from './defects.js'
+import { keyStrength } from './key-strength.js'
+import { leafDefects } from './leaf-defects.js'
+import { type ChainLink, type ChainLinks, readCertificates } from './pem-certificates.js'
+import { readKey, type ServerKey } from './private-key.js'
 import { readSubjectNames } from './subject-names.js'
 
 /** A pair as read, with the names that people know the files by. */
 export interface PairBytes {
   readonly certFile: string
   readonly keyFile: string
-  readonly certBytes: Buffer
-  readonly keyBytes: Buffer
+  readonly certBytes: Uint8Array
+  readonly keyBytes: Uint8Array
 }
 
-/** The proved pair, or everything that keeps it from being served. Dates never do. */
-export function parseCertificate(pair: PairBytes): Certificate | readonly CertificateDefect[] {
-  const blocks = readBlocks(pair)
-  const key = readKey(pair.keyFile, pair.keyBytes)
-  if ('code' in blocks) return 'code' in key ? [blocks, key] : [blocks]
-  if ('code' in key) return [key]
-  const mismatch = keyMismatch(pair, blocks, key)
-  if (mismatch !== undefined) return [mismatch]
-  return new Certificate(
-    {
-      certFile: pair.certFile,
-      keyFile: pair.keyFile,
-      ...leafFacts(blocks[0]),
-      keyType: key.type,
-      chain: blocks.map((block) => block.toString()),
-      warnings: chainWarnings(pair.certFile, blocks),
-    },
-    key.pem,
-  )
-}
-
-function readBlocks(pair: PairBytes): readonly X509Certificate[] | CertificateDefect {
-  const file = pair.certFile
-  if (pair.certBytes.length === 0) {
-    return { code: 'cert_empty', file, message: 'the certificate file is empty', hint: 'is it still being written?' }
-  }
-  const { blocks, isTruncated } = readPem(pair.certBytes)
-  if (isTruncated) {
-    return {
-      code: 'cert_truncated',
-      file,
-      message: 'a PEM block begins and does not end',
-      hint: 'is the file complete? every -----BEGIN …----- needs its -----END …----- on a line of its own',
+/** What a pair of files is: proved, or refused for its defects, with what the certificate says where it can be read. */
+export type ParsedPair =
+  | { readonly kind: 'proved'; readonly pair: ProvedPair }
+  | {
+      readonly kind: 'refused'
+      readonly defects: readonly CertificateDefect[]
+      readonly leaf: LeafOnDisk | undefined
     }
-  }
-  const certificates = blocks.filter(({ label }) => label === 'CERTIFICATE')
-  if (certificates.length > 0)
-    return parseBlocks(
-      file,
-      certificates.map(({ text }) => text),
-    )
-  const hasKey = blocks.some(({ label }) => label.endsWith('PRIVATE KEY'))
-  return {
-    code: 'cert_not_pem',
-    file,
-    message: hasKey ? 'the file holds a private key and no certificate' : 'the file holds no PEM certificate',
-    hint: hasKey ? 'are `cert` and `key` swapped?' : 'expected -----BEGIN CERTIFICATE-----, leaf first',
-  }
+
+/** The certificate of a pair that cannot be served. */
+export type LeafOnDisk = Pick<CertificateFacts, 'notBeforeMs' | 'notAfterMs' | 'fingerprint256'>
+
+/** Proves a pair. A pure function of its bytes: dates are compared with no clock here. */
+export function parsePair(pair: PairBytes): ParsedPair {
+  const links = readCertificates(pair.certFile, Buffer.from(pair.certBytes))
+  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes))
+  if ('code' in links) return { kind: 'refused', defects: 'code' in key ? [links, key] : [links], leaf: undefined }
+  const leaf = leafOnDisk(links[0])
+  if ('code' in key) return { kind: 'refused', defects: [key], leaf }
+  const mismatch = keyMismatch(pair, links, key)
+  if (mismatch !== undefined) return { kind: 'refused', defects: [mismatch], leaf }
+  const chain = chainOf(links)
+  const refusals = weaknesses(pair.certFile, chain)
+  if (refusals.length > 0) return { kind: 'refused', defects: refusals, leaf }
+  return { kind: 'proved', pair: { facts: factsOf(pair, chain, key), keyPem: key.pem } }
 }
 
-function parseBlocks(file: string, texts: readonly string[]): readonly X509Certificate[] | CertificateDefect {
-  const parsed: X509Certificate[] = []
-  for (const [index, text] of texts.entries()) {
-    try {
-      const certificate = new X509Certificate(text)
-      if (Number.isNaN(Date.parse(certificate.validTo))) throw new Error('its dates cannot be read')
-      parsed.push(certificate)
-    } catch (error) {
-      return {
-        code: 'cert_invalid',
-        file,
-        message: `certificate ${index + 1} of ${texts.length} cannot be parsed: ${(error as Error).message}`,
-        hint: 'look at it with: openssl x509 -text -noout -in FILE',
-      }
-    }
-  }
-  return parsed
+function leafOnDisk({ x509, notBeforeMs, notAfterMs }: ChainLink): LeafOnDisk {
+  return { notBeforeMs, notAfterMs, fingerprint256: x509.fingerprint256 }
 }
 
-function keyMismatch(
-  pair: PairBytes,
-  blocks: readonly X509Certificate[],
-  key: ServerKey,
-): CertificateDefect | undefined {
-  if (blocks[0].checkPrivateKey(key.object)) return undefined
-  const position = blocks.findIndex((block) => block.checkPrivateKey(key.object))
+function keyMismatch(pair: PairBytes, links: ChainLinks, key: ServerKey): CertificateDefect | undefined {
+  const position = links.findIndex(({ x509 }) => x509.checkPrivateKey(key.object))
+  if (position === 0) return undefined
+  const place = `certificate ${position + 1} of ${links.length}`
   if (position > 0) {
-    return {
-      code: 'leaf_not_first',
-      file: pair.certFile,
-      message: `the key belongs to certificate ${position + 1} of ${blocks.length} in the file, not to the first`,
-      hint: "put the site's own certificate first, then its intermediates",
-    }
+    const message = `the key belongs to ${place} in the file, not to the first`
+    return defect('leaf_not_first', { file: pair.certFile, message })
   }
-  return {
-    code: 'key_mismatch',
-    file: pair.keyFile,
-    message: `the private key does not belong to the certificate in ${pair.certFile}`,
-    hint: 'if both are being renewed, the other file is still to come',
+  const message = `the private key does not belong to the certificate in ${pair.certFile}`
+  return defect('key_mismatch', { file: pair.keyFile, message })
+}
+
+/** What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. */
+function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
+  return links.flatMap(({ x509, details: { weakSignature } }, index) => {
+    const which = `certificate ${index + 1} of ${links.length}`
+    const key = weakKey(x509)
+    const isWeaklySigned = weakSignature !== undefined && x509.issuer !== x509.subject
+    return [
+      ...(isWeaklySigned
+        ? [defect('signature_weak', { file, message: `${which} is signed with ${weakSignature}` })]
+        : []),
+      ...(key === undefined ? [] : [defect('key_weak', { file, message: `${which} has ${key}: too weak for TLS` })]),
+    ]
+  })
+}
+
+function weakKey(x509: X509Certificate): string | undefined {
+  try {
+    const { verdict, what } = keyStrength(x509.publicKey)
+    return verdict === 'weak' ? what : undefined
+  } catch {
+    // A key of a kind that this runtime does not know, in the chain: clients may.
+    return undefined
   }
 }
 
-type LeafFacts = Pick<CertificateFacts, 'names' | 'notBeforeMs' | 'notAfterMs' | 'serial' | 'fingerprint256' | 'issuer'>
-
-function leafFacts(leaf: X509Certificate): LeafFacts {
+function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey): CertificateFacts {
+  const { links, issuers } = chain
+  const [leaf] = links
+  const names = readSubjectNames(leaf.x509.raw)
+  // Node gives undefined for an empty name, whatever its types say.
+  const issuer = (leaf.x509.issuer as string | undefined)?.replaceAll('\n', ', ') ?? ''
   return {
-    names: readSubjectNames(leaf.raw),
-    notBeforeMs: Date.parse(leaf.validFrom),
-    notAfterMs: Date.parse(leaf.validTo),
-    serial: leaf.serialNumber,
-    fingerprint256: leaf.fingerprint256,
-    // Node gives undefined for an empty name, whatever its types say.
-    issuer: (leaf.issuer as string | undefined)?.replaceAll('\n', ', ') ?? '',
+    certFile,
+    keyFile,
+    names,
+    issuer,
+    ...leafOnDisk(leaf),
+    serial: leaf.x509.serialNumber,
+    keyType: key.type,
+    renewalId: renewalId(leaf),
+    chain: links.map(({ x509 }) => x509.toString()),
+    intermediates: issuers.filter(({ isRoot }) => !isRoot).map(({ link }) => intermediateFacts(link)),
+    warnings: [...leafDefects({ file: certFile, chain, names, issuer }), ...chainDefects(certFile, chain)],
   }
+}
+
+function intermediateFacts(link: ChainLink): CertificateFacts['intermediates'][number] {
+  return { ...leafOnDisk(link), subject: subjectOf(link), serial: link.x509.serialNumber }
+}
+
+/** RFC 9773 §4.1. */
+function renewalId({ details: { authorityKeyId, serialBytes } }: ChainLink): string | undefined {
+  return authorityKeyId && `${authorityKeyId.toString('base64url')}.${serialBytes.toString('base64url')}`
 }

@@ -1,12 +1,15 @@
-// Reads a pair of files so that both halves belong together, and says what became of it. Used at start and by reload,
-// which owns the retries. A pair that is half renewed is no error: the one that serves goes on serving.
+// Reads a pair of files so that both halves belong together, and says what became of it, in plain values: it may run in
+// another thread. Used at start and by reload, which owns the retries. A pair that is half renewed is no error: the one
+// that serves goes on serving.
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FileContent, FileProblem, FileVersion } from '../files/file-content.js'
 import { isFileProblem, readContent, readVersion } from '../files/file-content.js'
-import type { CertificateDefect } from './certificate.js'
-import { Certificate } from './certificate.js'
-import { parseCertificate } from './certificate-parse.js'
+import { buildContext, type ProvedPair } from './certificate.js'
+import { type LeafOnDisk, parsePair } from './certificate-parse.js'
+import { type CertificateDefect, type DefectCode, defect } from './defects.js'
+import { isValidAt, type Validity } from './expiry.js'
+import { fileDefects } from './file-defects.js'
 
 /** Where a pair is configured to be. */
 export interface PairFiles {
@@ -14,43 +17,73 @@ export interface PairFiles {
   readonly key: string
 }
 
-/** A certificate with the hashes of the bytes that it came from. */
-export interface LoadedPair {
-  readonly certificate: Certificate
+/** The hashes of the bytes that a pair came from. */
+export interface PairHashes {
   readonly certHash: string
   readonly keyHash: string
 }
 
-/** Why a pair is not what it should become. */
-export type PendingReason = 'mismatch' | 'missing' | 'unreadable' | 'parse' | 'refused'
+/** What serves now, as far as a reading must know it. */
+export type ServedPair = PairHashes & Validity
+
+/** Why a pair is not what it should become; `dates`: the one that serves is valid, this one is not. */
+export type PendingReason = 'mismatch' | 'missing' | 'unreadable' | 'parse' | 'refused' | 'dates'
 
 /** What was found at the configured paths, for FileWatch; a renewal under way may have been read elsewhere. */
 export type PairVersions = ReadonlyMap<string, FileVersion>
 
-/** What a reading gave. `pending` keeps the pair that was served before; at a cold start there is none to keep. */
+/** What is to be read. */
+export interface ReadRequest {
+  readonly files: PairFiles
+  readonly served: ServedPair | undefined
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number
+}
+
+/** A pair that cannot take over as it is. */
+export interface PendingReading {
+  readonly kind: 'pending'
+  readonly reason: PendingReason
+  readonly defects: readonly CertificateDefect[]
+  /** The certificate of the file, where it can be read. */
+  readonly onDisk: LeafOnDisk | undefined
+  readonly versions: PairVersions
+}
+
+/** What a reading gave. `warnings` are about the files, not about what is in them. */
 export type PairReading =
-  | { readonly kind: 'accepted' | 'unchanged'; readonly pair: LoadedPair; readonly versions: PairVersions }
+  | { readonly kind: 'unchanged'; readonly warnings: readonly CertificateDefect[]; readonly versions: PairVersions }
   | {
-      readonly kind: 'pending'
-      readonly reason: PendingReason
-      readonly defects: readonly CertificateDefect[]
-      readonly served: LoadedPair | undefined
+      readonly kind: 'proved'
+      readonly pair: ProvedPair
+      readonly hashes: PairHashes
+      readonly warnings: readonly CertificateDefect[]
       readonly versions: PairVersions
     }
+  | PendingReading
 
-/** Reads `files` and compares with what is `served`. Never throws for what is on disk. */
-export async function readPair(files: PairFiles, served?: LoadedPair): Promise<PairReading> {
+/** Reads a pair and compares it with what is served. Never throws for what is on disk. */
+export async function readPair({ files, served, nowMs }: ReadRequest): Promise<PairReading> {
   const { cert, key, versions } = await readOneGeneration(files)
   if (isFileProblem(cert) || isFileProblem(key)) {
-    const defects = [...fileDefects('cert', files.cert, cert), ...fileDefects('key', files.key, key)]
-    return { kind: 'pending', reason: reasonOf(defects), defects, served, versions }
+    const defects = [...problemDefects('cert', files.cert, cert), ...problemDefects('key', files.key, key)]
+    return { kind: 'pending', reason: reasonOf(defects), defects, onDisk: undefined, versions }
   }
   const hashes = { certHash: cert.version.hash ?? '', keyHash: key.version.hash ?? '' }
-  if (served !== undefined && isSameContent(served, hashes)) return { kind: 'unchanged', pair: served, versions }
-  const certificate = prove(files, { cert, key }, served)
-  if (certificate instanceof Certificate) return { kind: 'accepted', pair: { certificate, ...hashes }, versions }
-  const defects = certificate.map((defect) => tellWhichIsNew(defect, hashes, served))
-  return { kind: 'pending', reason: reasonOf(defects), defects, served, versions }
+  if (served !== undefined && isSameContent(served, hashes)) {
+    return { kind: 'unchanged', warnings: await fileDefects(files, nowMs), versions }
+  }
+  const parsed = parsePair({ certFile: files.cert, keyFile: files.key, certBytes: cert.bytes, keyBytes: key.bytes })
+  if (parsed.kind === 'refused') {
+    const defects = parsed.defects.map((found) => tellWhichIsNew(found, hashes, served))
+    return { kind: 'pending', reason: reasonOf(defects), defects, onDisk: parsed.leaf, versions }
+  }
+  const { pair } = parsed
+  const obstacle = served === undefined ? undefined : obstacleTo(pair, served, nowMs)
+  if (obstacle === undefined) {
+    return { kind: 'proved', pair, hashes, warnings: await fileDefects(files, nowMs), versions }
+  }
+  return { kind: 'pending', reason: reasonOf([obstacle]), defects: [obstacle], onDisk: pair.facts, versions }
 }
 
 const retryDelaysMs = [50, 200, 1_000]
@@ -114,42 +147,34 @@ function numberedAlike(files: PairFiles, cert: string, linkedKey: string): strin
   return join(dirname(linkedKey), basename(linkedKey).replace(/\d+(\.\w+)?$/, `${number}$1`))
 }
 
-type PairHashes = Pick<LoadedPair, 'certHash' | 'keyHash'>
-
 function isSameContent(served: PairHashes, read: PairHashes): boolean {
   return served.certHash === read.certHash && served.keyHash === read.keyHash
 }
 
-// What replaces a serving pair must be able to serve; a first one builds its context on its first handshake, because
-// ten thousand of them would delay the start by ten seconds and more.
-function prove(
-  files: PairFiles,
-  { cert, key }: Halves<FileContent>,
-  served: LoadedPair | undefined,
-): Certificate | readonly CertificateDefect[] {
-  const result = parseCertificate({
-    certFile: files.cert,
-    keyFile: files.key,
-    certBytes: cert.bytes,
-    keyBytes: key.bytes,
-  })
-  if (!(result instanceof Certificate) || served === undefined) return result
-  result.secureContext()
-  return result.contextDefect === undefined ? result : [result.contextDefect]
+// What replaces a serving pair must be able to serve, and no worse; a first one builds its context on its first
+// handshake, because ten thousand of them would delay the start by ten seconds and more.
+function obstacleTo({ facts, keyPem }: ProvedPair, served: ServedPair, nowMs: number): CertificateDefect | undefined {
+  if (isValidAt(served, nowMs) && !isValidAt(facts, nowMs)) return dateDefect(facts, nowMs)
+  const built = buildContext({ facts, keyPem })
+  return 'code' in built ? built : undefined
 }
 
-function fileDefects(half: 'cert' | 'key', file: string, read: FileContent | FileProblem): CertificateDefect[] {
+function dateDefect({ certFile, notBeforeMs, notAfterMs }: ProvedPair['facts'], nowMs: number): CertificateDefect {
+  const isEarly = nowMs < notBeforeMs
+  const when = new Date(isEarly ? notBeforeMs : notAfterMs).toISOString()
+  const kept = 'the one before it is, and serves on'
+  if (!isEarly) return defect('expired', { file: certFile, message: `the certificate expired on ${when}; ${kept}` })
+  return defect('not_yet_valid', { file: certFile, message: `the certificate is not valid before ${when}; ${kept}` })
+}
+
+function problemDefects(half: 'cert' | 'key', file: string, read: FileContent | FileProblem): CertificateDefect[] {
   if (!isFileProblem(read)) return []
-  if (read.code === 'missing') {
-    const hint = 'is the path right? relative paths start at the file that names them'
-    return [{ code: `${half}_missing`, file, message: read.message, hint }]
-  }
-  const hint = 'can the user that Hostward runs as read it, and enter its directories?'
-  return [{ code: `${half}_unreadable`, file, message: read.message, hint }]
+  return [defect(read.code === 'missing' ? `${half}_missing` : `${half}_unreadable`, { file, message: read.message })]
 }
 
 function reasonOf(defects: readonly CertificateDefect[]): PendingReason {
   const codes = defects.map(({ code }) => code)
+  if (defects.some(({ act }) => act === 'keep')) return 'dates'
   if (codes.some((code) => code.endsWith('_missing'))) return 'missing'
   if (codes.some((code) => code.endsWith('_unreadable'))) return 'unreadable'
   if (codes.includes('key_mismatch')) return 'mismatch'
@@ -157,25 +182,22 @@ function reasonOf(defects: readonly CertificateDefect[]): PendingReason {
 }
 
 /** These do not come from writing that is under way: another pair must be put there. */
-const refusals: ReadonlySet<string> = new Set([
+const refusals: ReadonlySet<string> = new Set<DefectCode>([
   'key_weak',
   'key_unsupported',
   'key_encrypted',
+  'signature_weak',
   'cert_unusable',
   'leaf_not_first',
 ])
 
-function tellWhichIsNew(
-  defect: CertificateDefect,
-  read: PairHashes,
-  served: LoadedPair | undefined,
-): CertificateDefect {
-  if (defect.code !== 'key_mismatch' || served === undefined) return defect
+function tellWhichIsNew(found: CertificateDefect, read: PairHashes, served: ServedPair | undefined): CertificateDefect {
+  if (found.code !== 'key_mismatch' || served === undefined) return found
   if (served.certHash === read.certHash) {
-    return { ...defect, message: `${defect.message}: the key has changed, the certificate has not` }
+    return { ...found, message: `${found.message}: the key has changed, the certificate has not` }
   }
   if (served.keyHash === read.keyHash) {
-    return { ...defect, message: `${defect.message}: the certificate has changed, the key has not` }
+    return { ...found, message: `${found.message}: the certificate has changed, the key has not` }
   }
-  return defect
+  return found
 }

@@ -1,23 +1,16 @@
-// Certificate: one proved pair of certificate and key, as a value. Made by certificate-parse.ts only; chosen by
-// CertificateStore, watched by ExpiryWatch. The key never leaves it but into the TLS context.
+// Certificate: one proved pair of certificate and key, as a value. Chosen by CertificateStore, watched by ExpiryWatch.
+// The key never leaves it but into the TLS context.
 import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { createSecureContext } from 'node:tls'
 import { contextOptions } from './context-options.js'
+import { type CertificateDefect, defect } from './defects.js'
 import { canonicalAddress } from './subject-names.js'
 
 /** The kinds of key that TLS clients can be expected to accept. */
 export type KeyType = 'rsa' | 'ec' | 'ed25519'
 
-/** What is wrong with a pair or worth a warning: a code for machines, the rest for people. */
-export interface CertificateDefect {
-  readonly code: string
-  readonly file: string
-  readonly message: string
-  readonly hint: string
-}
-
-/** What certificate-parse.ts has found out about a pair. */
+/** What certificate-parse.ts has found out about a pair: plain values, which another thread may have made. */
 export interface CertificateFacts {
   readonly certFile: string
   readonly keyFile: string
@@ -32,10 +25,26 @@ export interface CertificateFacts {
   /** The issuer's name on one line. */
   readonly issuer: string
   readonly keyType: KeyType
+  /** What an authority's renewal information (ARI) is asked by, where the certificate names its issuer's key. */
+  readonly renewalId: string | undefined
   /** PEM blocks as they are sent, leaf first. */
   readonly chain: readonly string[]
+  /** The authorities of the sent chain, roots left out, nearest first. */
+  readonly intermediates: readonly IntermediateFacts[]
   /** Defects that do not keep the pair from being served. */
   readonly warnings: readonly CertificateDefect[]
+}
+
+/** An authority between a leaf and its root. */
+export type IntermediateFacts = Pick<CertificateFacts, 'notBeforeMs' | 'notAfterMs' | 'serial' | 'fingerprint256'> & {
+  /** Its name on one line. */
+  readonly subject: string
+}
+
+/** A pair that may serve. */
+export interface ProvedPair {
+  readonly facts: CertificateFacts
+  readonly keyPem: string
 }
 
 /** An immutable, proved pair; what is known about it is described at CertificateFacts. */
@@ -49,13 +58,15 @@ export class Certificate implements CertificateFacts {
   readonly fingerprint256: string
   readonly issuer: string
   readonly keyType: KeyType
+  readonly renewalId: string | undefined
   readonly chain: readonly string[]
+  readonly intermediates: readonly IntermediateFacts[]
   readonly warnings: readonly CertificateDefect[]
   readonly #keyPem: string
   #context: SecureContext | undefined
   #contextDefect: CertificateDefect | undefined
 
-  constructor(facts: CertificateFacts, keyPem: string) {
+  constructor({ facts, keyPem }: ProvedPair) {
     this.certFile = facts.certFile
     this.keyFile = facts.keyFile
     this.names = facts.names
@@ -65,7 +76,9 @@ export class Certificate implements CertificateFacts {
     this.fingerprint256 = facts.fingerprint256
     this.issuer = facts.issuer
     this.keyType = facts.keyType
+    this.renewalId = facts.renewalId
     this.chain = facts.chain
+    this.intermediates = facts.intermediates
     this.warnings = facts.warnings
     this.#keyPem = keyPem
   }
@@ -96,15 +109,18 @@ export class Certificate implements CertificateFacts {
   }
 
   #build(): void {
-    try {
-      this.#context = createSecureContext({ ...contextOptions, cert: this.chain.join(''), key: this.#keyPem })
-    } catch (error) {
-      this.#contextDefect = {
-        code: 'cert_unusable',
-        file: this.certFile,
-        message: `this runtime cannot serve the certificate: ${(error as Error).message}`,
-        hint: 'issue it again with a SHA-256 signature and an RSA (2048 bits or more) or P-256 key',
-      }
-    }
+    const built = buildContext({ facts: this, keyPem: this.#keyPem })
+    if ('code' in built) this.#contextDefect = built
+    else this.#context = built
+  }
+}
+
+/** Tries what a handshake will need: a context of the pair, or why this runtime makes none. */
+export function buildContext({ facts, keyPem }: ProvedPair): SecureContext | CertificateDefect {
+  try {
+    return createSecureContext({ ...contextOptions, cert: facts.chain.join(''), key: keyPem })
+  } catch (error) {
+    const message = `this runtime cannot serve the certificate: ${(error as Error).message}`
+    return defect('cert_unusable', { file: facts.certFile, message })
   }
 }

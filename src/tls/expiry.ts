@@ -22,6 +22,20 @@ export function expiryState({ notBeforeMs, notAfterMs }: Validity, nowMs: number
   return leftMs <= Math.min(lifetimeMs / 4, 30 * dayMs) ? 'warn' : 'ok'
 }
 
+/** Whether a certificate is valid at this moment. */
+export function isValidAt({ notBeforeMs, notAfterMs }: Validity, nowMs: number): boolean {
+  return notBeforeMs <= nowMs && nowMs <= notAfterMs
+}
+
+/**
+ * When a renewal is due: with a third of the lifetime left, half of it where that is below ten days (RFC 9773, and what
+ * the common clients do).
+ */
+export function renewalDueMs({ notBeforeMs, notAfterMs }: Validity): number {
+  const lifetimeMs = notAfterMs - notBeforeMs
+  return notAfterMs - lifetimeMs / (lifetimeMs < 10 * dayMs ? 2 : 3)
+}
+
 /**
  * Days until the end, negative after it. Always rounded down, so that it never promises more than there is: to whole
  * days, and within two days of the end to hundredths (a quarter of an hour).

@@ -125,6 +125,9 @@ export class TlsClient {
   }
 
   #keepSessions(socket: TLSSocket, proved: Omit<ProvedSession, 'bytes'>): void {
+    // Until TLS 1.2 the session is there with the handshake; since then tickets come behind it.
+    const bytes = socket.getProtocol() === 'TLSv1.3' ? undefined : socket.getSession()
+    if (bytes !== undefined) this.#session = { ...proved, bytes }
     socket.on('session', (bytes: Buffer) => {
       this.#session = { ...proved, bytes }
     })

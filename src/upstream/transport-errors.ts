@@ -31,8 +31,8 @@ export function connectError(error: Error | undefined): string {
 }
 
 /** Whether this process or machine is out of something, whatever the address. */
-export function isLocal(error: Error | undefined): boolean {
-  return error !== undefined && localCodes.has(codeOf(error))
+export function isLocal(error: unknown): boolean {
+  return error instanceof Error && localCodes.has(codeOf(error))
 }
 
 function codeOf(error: NodeJS.ErrnoException): string {

@@ -38,7 +38,7 @@ test('certificates are listed by urgency, with all their sites, and one that is 
     `certificate       sites            issuer      not after   days left  level
 certs/torn.pem    torn.example     -           -           -          unusable
 certs/late.pem    late.example     Example CA  ${date(-4)}  -4         expired
-certs/early.pem   early.example    -           ${date(60)}  60         not yet valid
+certs/early.pem   early.example    Test CA     ${date(60)}  60         not yet valid
 certs/sooner.pem  sooner.example   Example CA  ${date(5)}  5          critical
 certs/soon.pem    soon.example +1  Example CA  ${date(20)}  20         warn
 certs/good.pem    (fallback) +1    Example CA  ${date(60)}  60         ok
@@ -56,8 +56,8 @@ test('certificates that are all well are exit 0', async (context) => {
   workspace.write('config/hostward.yaml', `${listener}vhosts:\n${site('good.example', 'good')}`)
   assert.equal(
     await workspace.transcript('certs'),
-    `certificate     sites         issuer  not after   days left  level
-certs/good.pem  good.example  -       ${dateOf(lasting(60).notAfter)}  60         ok
+    `certificate     sites         issuer   not after   days left  level
+certs/good.pem  good.example  Test CA  ${dateOf(lasting(60).notAfter)}  60         ok
 exit 0
 `,
   )
@@ -88,7 +88,7 @@ test('no line of the table is wider than 120 columns', async (context) => {
 test('--json is a list with every fact, and null for what an unusable certificate does not tell', async (context) => {
   const workspace = new Workspace(context)
   const { notBefore, notAfter } = lasting(60)
-  await workspace.certificate('good', { names: ['good.example'], commonName: 'good', notBefore, notAfter })
+  await workspace.certificate('good', { names: ['good.example'], notBefore, notAfter })
   workspace.write(
     'config/hostward.yaml',
     `${listener}vhosts:\n${site('good.example', 'good')}${site('bad.example', 'bad')}`,
@@ -106,7 +106,7 @@ test('--json is a list with every fact, and null for what an unusable certificat
     key: path('good.key'),
     vhosts: ['good.example'],
     fallback: false,
-    issuer: 'CN=good',
+    issuer: 'CN=Test CA',
     names: ['good.example'],
     keyType: 'ec',
     notBefore: seconds(notBefore),
@@ -143,8 +143,8 @@ test('sites that are left out for their mistakes are told on standard error, and
   )
   assert.equal(
     await workspace.transcript('certs'),
-    `certificate     sites         issuer  not after   days left  level
-certs/good.pem  good.example  -       ${dateOf(lasting(60).notAfter)}  60         ok
+    `certificate     sites         issuer   not after   days left  level
+certs/good.pem  good.example  Test CA  ${dateOf(lasting(60).notAfter)}  60         ok
 ! config/hostward.yaml:6:5: "certificate" is missing: listener "public" is TLS
 !   hint: add certificate: { cert: …, key: … }, or name plain listeners alone under listeners
 ! hostward: left out for these mistakes: 1 site

@@ -163,7 +163,7 @@ test('a host that its certificate does not cover and an incomplete chain are war
   assert.equal(
     await workspace.transcript('check'),
     `config/hostward.yaml:14:18: warning: the file does not hold the issuer's certificate, so strict clients cannot verify the chain
-  hint: use the full chain (certbot: fullchain.pem), leaf first
+  hint: use the full chain (certbot: fullchain.pem): leaf first, then each issuer, without the root
 config/hostward.yaml:14:18: warning: the certificate does not cover *.b.example, so clients that verify refuse it there
   hint: it covers b.example
 config/hostward.yaml: 2 sites on 2 listeners, no mistakes, 2 warnings

@@ -9,7 +9,13 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type CertificateOptions, makeCertificate, writePair } from '../support/certificates.js'
+import {
+  type CertificateOptions,
+  makeAuthority,
+  makeCertificate,
+  type TestAuthority,
+  writePair,
+} from '../support/certificates.js'
 import { within } from '../support/deadline.js'
 
 /** The built program. */
@@ -40,10 +46,10 @@ export class Workspace {
     writeFileSync(file, content)
   }
 
-  /** Makes `certs/NAME.pem` and `certs/NAME.key`. */
+  /** Makes `certs/NAME.pem` and `certs/NAME.key`, issued by an authority that nothing is wrong with. */
   async certificate(name: string, options: CertificateOptions): Promise<void> {
     mkdirSync(join(this.directory, 'certs'), { recursive: true })
-    writePair(join(this.directory, 'certs'), name, await makeCertificate(options))
+    writePair(join(this.directory, 'certs'), name, await makeCertificate({ issuer: await authority(), ...options }))
   }
 
   start(args: readonly string[]): Program {
@@ -60,6 +66,16 @@ export class Workspace {
     const lines = stderr.replace(/^(?=.)/gm, '! ')
     return `${stdout}${lines}exit ${code}\n`.replaceAll(this.directory, 'DIR')
   }
+}
+
+let madeAuthority: Promise<TestAuthority> | undefined
+
+/** An intermediate, so that it is sent. */
+function authority(): Promise<TestAuthority> {
+  madeAuthority ??= makeAuthority({ commonName: 'Test Root' }).then((issuer) =>
+    makeAuthority({ commonName: 'Test CA', issuer }),
+  )
+  return madeAuthority
 }
 
 /** Everything that a started program prints until its end. */

@@ -20,6 +20,7 @@ describe('loadConfig', () => {
           bind: { host: undefined, port: 443 },
           tls: true,
           http2: true,
+          announceOrigins: false,
           redirectToHttps: false,
           proxyProtocol: undefined,
           place: { file: mainFile, line: 1, column: 13 },

@@ -45,14 +45,20 @@ describe('a hash of', () => {
   }
 
   const keys: Readonly<Record<string, [UpstreamOptions['balance'], (value: string, noise: number) => string]>> = {
-    'the path': [{ hash: 'path' }, (value, noise) => `GET /${value}?${noise} HTTP/1.1\r\nHost: a.example\r\n\r\n`],
-    'the host': [{ hash: 'host' }, (value, noise) => `GET /${noise} HTTP/1.1\r\nHost: ${value}.a.example\r\n\r\n`],
+    'the path': [
+      { kind: 'hash', key: { kind: 'path' } },
+      (value, noise) => `GET /${value}?${noise} HTTP/1.1\r\nHost: a.example\r\n\r\n`,
+    ],
+    'the host': [
+      { kind: 'hash', key: { kind: 'host' } },
+      (value, noise) => `GET /${noise} HTTP/1.1\r\nHost: ${value}.a.example\r\n\r\n`,
+    ],
     'a header': [
-      { hash: { header: 'x-user' } },
+      { kind: 'hash', key: { kind: 'header', name: 'x-user' } },
       (value, noise) => `GET /${noise} HTTP/1.1\r\nHost: a.example\r\nX-User: ${value}\r\n\r\n`,
     ],
     'a cookie': [
-      { hash: { cookie: 'user' } },
+      { kind: 'hash', key: { kind: 'cookie', name: 'user' } },
       (value, noise) =>
         `GET / HTTP/1.1\r\nHost: a.example\r\nCookie: a=${noise}; user=${value}; xuser=${noise}\r\n\r\n`,
     ],
@@ -68,7 +74,7 @@ describe('a hash of', () => {
   }
 
   test('the client sends all its requests to one endpoint', async () => {
-    await open({ hash: 'client' })
+    await open({ kind: 'hash', key: { kind: 'client' } })
     const seen = new Set<string>()
     for (const value of values) seen.add(await endpointOf(`GET /${value} HTTP/1.1\r\nHost: a.example\r\n\r\n`))
     assert.equal(seen.size, 1)

@@ -7,8 +7,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { AddressSet, parseCidr } from '../../src/net/cidr.js'
-import { makeSite, openRig, until } from '../listener/rig.js'
+import { addressSet, makeSite, openRig, until } from '../listener/rig.js'
 import { type CertificatePair, makeCertificate } from '../support/certificates.js'
 import { within } from '../support/deadline.js'
 import { Http1Client } from '../support/wires.js'
@@ -132,9 +131,7 @@ describe('the health checks of HAProxy', () => {
     'check check-send-proxy send-proxy-v2 ssl verify none check-sni site-a.test',
   ]) {
     test(`by "${words}" are no failures`, { skip: missing('haproxy') }, async (t) => {
-      const range = parseCidr('127.0.0.1')
-      assert.ok('value' in range)
-      const proxyHeader = { from: new AddressSet([range.value]), mode: 'optional', versions: [1, 2] } as const
+      const proxyHeader = { from: addressSet('127.0.0.1'), mode: 'optional', versions: [1, 2] } as const
       const rig = await openRig(t, {
         sites: { 'site-a.test': await makeSite('site-a.test') },
         settings: { proxyHeader },

@@ -9,6 +9,7 @@ import tls from 'node:tls'
 import type { Served } from '../../src/listener/entry.js'
 import type { ListenerSettings } from '../../src/listener/listener.js'
 import { Listener } from '../../src/listener/listener.js'
+import { AddressSet, parseCidr } from '../../src/net/cidr.js'
 import type { ClientHello } from '../../src/net/client-hello.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { CertificateOptions, CertificatePair } from '../support/certificates.js'
@@ -87,6 +88,17 @@ function echo(socket: net.Socket, prefix: string, onDrain: () => void): Served {
   })
   socket.on('end', () => socket.end())
   return served
+}
+
+/** A set of these ranges. */
+export function addressSet(...ranges: readonly string[]): AddressSet {
+  return new AddressSet(
+    ranges.map((range) => {
+      const parsed = parseCidr(range)
+      assert.ok('value' in parsed)
+      return parsed.value
+    }),
+  )
 }
 
 /** Connects without TLS. The socket never throws; what it receives is gathered in `received`. */

@@ -145,6 +145,20 @@ describe('extensions', () => {
     }
   })
 
+  it('of HAProxy say who proved what', () => {
+    const tls = vectors
+      .filter(({ name }) => name.startsWith('HAProxy'))
+      .map(({ bytes }) => headerIn(bytes).extensions.tls)
+    assert.deepEqual(
+      tls.map((each) => [each?.isUsed, each?.hasProvenCertificate, each?.version, each?.commonName]),
+      [
+        [undefined, undefined, undefined, undefined],
+        [true, true, 'TLSv1.3', 'client.example.test'],
+        [true, false, 'TLSv1.3', undefined],
+      ],
+    )
+  })
+
   it('prove a client certificate only where one was shown, and found good', () => {
     const isProven = (flags: number, verify: number): boolean | undefined =>
       of(tlv(0x20, tlsValue(flags, verify, tlv(0x22, 'client')))).tls?.hasProvenCertificate

@@ -222,5 +222,27 @@ const extensions: readonly Vector[] = [
   binary('65535 bytes', Buffer.concat([signature, Buffer.from([0x21, 0x11, 0xff, 0xff])]), malformed),
 ]
 
+/** Bytes that HAProxy 2.6 has sent. */
+const captures: readonly Vector[] = [
+  captured('with checksum and unique id', '127.0.0.1:38780>127.0.0.1:18003', [
+    '0d0a0d0a000d0a515549540a2111003a7f0000017f000001977c46530300047b274b7e05002432386637376631652d383630',
+    '382d346639662d626265332d653233313863356563653531',
+  ]),
+  captured('with all that it knows of TLS and a client certificate', '127.0.0.1:58244>127.0.0.1:18004', [
+    '0d0a0d0a000d0a515549540a211100857f0000017f000001e384465403000486977396010002683202001266726f6e742e65',
+    '78616d706c652e746573742000550700000000210007544c5376312e33220013636c69656e742e6578616d706c652e746573',
+    '742500075253413230343824000a5253412d534841323536230016544c535f4145535f3235365f47434d5f534841333834',
+  ]),
+  captured('without a client certificate', '127.0.0.1:58258>127.0.0.1:18004', [
+    '0d0a0d0a000d0a515549540a2111006f7f0000017f000001e3924654030004db4f9864010002683202001266726f6e742e65',
+    '78616d706c652e7465737420003f0100000000210007544c5376312e332500075253413230343824000a5253412d53484132',
+    '3536230016544c535f4145535f3235365f47434d5f534841333834',
+  ]),
+]
+
+function captured(name: string, claims: string, hex: readonly string[]): Vector {
+  return { name: `HAProxy ${name}`, bytes: Buffer.from(hex.join(''), 'hex'), expected: { claims } }
+}
+
 /** Every line of the specification that a receiver can get wrong, once right and once wrong. */
-export const vectors: readonly Vector[] = [...lines, ...commands, ...extensions]
+export const vectors: readonly Vector[] = [...lines, ...commands, ...extensions, ...captures]

@@ -2,7 +2,7 @@
 // Used by every test that speaks TLS; never by the product.
 import 'reflect-metadata'
 import type { KeyObject } from 'node:crypto'
-import { generateKeyPair, webcrypto } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, webcrypto } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -33,10 +33,20 @@ export interface CertificateOptions {
   readonly curve?: string
   /** Default: an hour ago. */
   readonly notBefore?: Date
-  /** Default: in 90 days. */
+  /** Default: in 90 days, of an authority in ten years. */
   readonly notAfter?: Date
   /** Who signs; absent is self-signed. */
   readonly issuer?: TestAuthority
+  /** The hash of the signature; SHA-256 where nothing else is said. */
+  readonly hash?: 'SHA-1' | 'SHA-256'
+  /** Basic constraints; an authority is one where nothing else is said, a server certificate is not. */
+  readonly isAuthority?: boolean
+  readonly pathLength?: number
+  readonly keyUsages?: KeyUsageFlags
+  /** Extended key usage of a server certificate, as object identifiers. */
+  readonly purposes?: readonly string[]
+  /** More extensions, whatever they are. */
+  readonly extensions?: readonly Extension[]
 }
 
 /** One certificate with its private key, as PEM. */
@@ -68,14 +78,16 @@ export async function makeCertificate(options: CertificateOptions = {}): Promise
     keys,
     signingKey,
     options,
-    extensions: serverExtensions(options.names ?? []),
+    extensions: serverExtensions(options),
   })
   return { cert, key: privatePem(keys), chain: cert + intermediatesOf(options.issuer) }
 }
 
-/** Makes a root, or with `issuer` an intermediate, that can sign other certificates. */
-export async function makeAuthority(options: CertificateOptions = {}): Promise<TestAuthority> {
-  const keys = await makeKeys(options)
+/** Makes a root, or with `issuer` an intermediate, that can sign other certificates; `key` is another one's to share. */
+export async function makeAuthority(
+  options: CertificateOptions & { readonly key?: TestAuthority } = {},
+): Promise<TestAuthority> {
+  const keys = options.key === undefined ? await makeKeys(options) : keysOf(options.key)
   const ownSigningKey = await importSigningKey(keys.privateKey)
   const subject = `CN=${options.commonName ?? 'test authority'}`
   const cert = await sign({
@@ -83,10 +95,11 @@ export async function makeAuthority(options: CertificateOptions = {}): Promise<T
     issuer: options.issuer?.subject ?? subject,
     keys,
     signingKey: options.issuer?.signingKey ?? ownSigningKey,
-    options,
+    options: { notAfter: new Date(Date.now() + 3_650 * 86_400_000), ...options },
     extensions: [
-      new BasicConstraintsExtension(true, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      new BasicConstraintsExtension(options.isAuthority ?? true, options.pathLength, true),
+      new KeyUsagesExtension(options.keyUsages ?? KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      ...(options.extensions ?? []),
     ],
   })
   return {
@@ -120,6 +133,10 @@ function makeKeys(options: CertificateOptions): Promise<Keys> {
   if (options.keyType === 'rsa') return nextRsaKeys(options.rsaBits ?? 2048)
   if (options.keyType === 'ed25519') return generate('ed25519', {})
   return generate('ec', { namedCurve: options.curve ?? 'P-256' })
+}
+
+function keysOf({ key }: TestAuthority): Keys {
+  return { publicKey: createPublicKey(key), privateKey: createPrivateKey(key) }
 }
 
 // A 2048-bit key takes a tenth of a second. Two in turn are enough for every test that needs a key that does not fit.
@@ -161,17 +178,20 @@ async function sign(request: SigningRequest): Promise<string> {
     notAfter: request.options.notAfter ?? new Date(Date.now() + 90 * 86_400_000),
     publicKey: request.keys.publicKey.export({ type: 'spki', format: 'der' }),
     signingKey: request.signingKey,
-    signingAlgorithm: { name: request.signingKey.algorithm.name, hash: 'SHA-256' },
+    signingAlgorithm: { name: request.signingKey.algorithm.name, hash: request.options.hash ?? 'SHA-256' },
     extensions: request.extensions,
   })
   return `${certificate.toString('pem')}\n`
 }
 
-function serverExtensions(names: readonly string[]): Extension[] {
+function serverExtensions({ names = [], ...options }: CertificateOptions): Extension[] {
   const extensions: Extension[] = [
-    new BasicConstraintsExtension(false, undefined, true),
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true),
-    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+    new BasicConstraintsExtension(options.isAuthority ?? false, options.pathLength, true),
+    new KeyUsagesExtension(options.keyUsages ?? KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true),
+    new ExtendedKeyUsageExtension([
+      ...(options.purposes ?? [ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+    ]),
+    ...(options.extensions ?? []),
   ]
   if (names.length > 0) extensions.push(new SubjectAlternativeNameExtension(names.map(generalName)))
   return extensions

@@ -10,7 +10,7 @@ import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
-import { Upstream } from '../../src/upstream/upstream.js'
+import { type Share, Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 import { defaultHttp2Limits } from './http2-limits.js'
@@ -49,14 +49,18 @@ export function forwardToAll(
     budget: new RetryBudget(defaultRetryBounds, performance.now()),
     ...more.retries,
   }
-  const shares = new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
   return {
     kind: 'forward',
-    upstream: new Upstream({ name: 'test', endpoints, shares }),
+    upstream: new Upstream({ name: 'test', endpoints, shares: backupsOf(endpoints) }),
     via: true,
     retries,
     strippedBytes: 0,
   }
+}
+
+/** All but the first one are backups, so that a test knows who is asked first. */
+function backupsOf(endpoints: readonly Endpoint[]): ReadonlyMap<Endpoint, Share> {
+  return new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
 }
 
 /** Forwards to one endpoint that speaks HTTP/2 without TLS. */

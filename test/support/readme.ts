@@ -1,8 +1,13 @@
 // The tables of the README that the code knows better than anybody: made here, compared by a test, written by `npm run readme`.
+import { defectRules } from '../../src/tls/defects.js'
 import { failureRules } from '../../src/wire/failure.js'
 import { reference } from './config-reference.js'
 
-const tables: Readonly<Record<string, () => string>> = { configuration: configurationTable, reasons: reasonTable }
+const tables: Readonly<Record<string, () => string>> = {
+  configuration: configurationTable,
+  reasons: reasonTable,
+  defects: defectTable,
+}
 
 /** The text with each marked table made anew; throws where a marker is missing. */
 export function withTables(readme: string): string {
@@ -33,6 +38,11 @@ function reasonTable(): string {
     meaning,
   ])
   return tableOf(['reason', 'status', 'meaning'], [['`ok`', '', 'the response left whole'], ...rows])
+}
+
+function defectTable(): string {
+  const rows = Object.entries(defectRules).map(([code, { act, meaning }]) => [`\`${code}\``, act, meaning])
+  return tableOf(['code', 'act', 'meaning'], rows)
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {

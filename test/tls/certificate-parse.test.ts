@@ -4,7 +4,8 @@ import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:cry
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import { Certificate } from '../../src/tls/certificate.js'
-import { parseCertificate } from '../../src/tls/certificate-parse.js'
+import { type ParsedPair, parsePair } from '../../src/tls/certificate-parse.js'
+import { defectRules } from '../../src/tls/defects.js'
 import type { CertificateOptions, CertificatePair, TestAuthority } from '../support/certificates.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
 
@@ -18,22 +19,26 @@ before(async () => {
   site = await makeCertificate({ names: ['site.example'], commonName: 'site', issuer: intermediate })
 })
 
-function parse(cert: string, key: string): ReturnType<typeof parseCertificate> {
+function parse(cert: string, key: string): ParsedPair {
   const [certBytes, keyBytes] = [Buffer.from(cert, 'latin1'), Buffer.from(key, 'latin1')]
-  return parseCertificate({ certFile: 'site.pem', keyFile: 'site.key', certBytes, keyBytes })
+  return parsePair({ certFile: 'site.pem', keyFile: 'site.key', certBytes, keyBytes })
 }
 
 function accepted(cert: string, key: string): Certificate {
   const result = parse(cert, key)
-  assert.ok(result instanceof Certificate, JSON.stringify(result))
-  return result
+  assert.ok(result.kind === 'proved', JSON.stringify(result))
+  return new Certificate(result.pair)
 }
 
 function refused(cert: string, key: string): string[] {
   const result = parse(cert, key)
-  assert.ok(!(result instanceof Certificate), 'the pair was accepted')
-  for (const { message, hint } of result) assert.ok(message !== '' && hint !== '')
-  return result.map(({ code, file }) => `${file} ${code}`)
+  assert.ok(result.kind === 'refused', 'the pair was accepted')
+  for (const { code, act, message, hint } of result.defects) {
+    assert.ok(message !== '' && hint !== '')
+    assert.equal(act, 'refuse')
+    assert.equal(defectRules[code].act, act)
+  }
+  return result.defects.map(({ code, file }) => `${file} ${code}`)
 }
 
 async function made(options: CertificateOptions): Promise<Certificate> {
@@ -139,7 +144,7 @@ test('blocks that hold rubbish are refused wherever they stand', () => {
 test('swapped files are refused with a hint that they are swapped', () => {
   assert.deepEqual(refused(site.key, site.cert), ['site.pem cert_not_pem', 'site.key key_not_pem'])
   const result = parse(site.key, site.cert)
-  assert.ok(!(result instanceof Certificate) && result.every(({ hint }) => hint.includes('swapped')))
+  assert.ok(result.kind === 'refused' && result.defects.every(({ hint }) => hint.includes('swapped')))
 })
 
 test('an encrypted key is refused, in the form of today and of yesterday', () => {
@@ -185,34 +190,13 @@ test('an expired certificate and one that is not valid yet are accepted: dates a
   await made({ names: ['a.example'], notBefore: new Date(4e12), notAfter: new Date(4.1e12) })
 })
 
-test('a missing intermediate is warned of; a self-signed certificate and one with its root are not', async () => {
-  const codes = (certificate: Certificate): string[] => certificate.warnings.map(({ code }) => code)
-  assert.deepEqual(codes(accepted(site.cert, site.key)), ['chain_incomplete'])
-  assert.deepEqual(codes(accepted(site.cert + root.cert, site.key)), ['chain_incomplete'])
-  assert.deepEqual(codes(accepted(site.chain + root.cert, site.key)), [])
-  assert.deepEqual(codes(await made({ names: ['a.example'], commonName: 'self' })), [])
-})
-
-test('an impostor with the name of the issuer does not complete a chain', async () => {
-  const impostor = await makeAuthority({ commonName: 'intermediate' })
-  const warnings = accepted(site.cert + impostor.cert, site.key).warnings
-  assert.deepEqual(
-    warnings.map(({ code }) => code),
-    ['chain_incomplete'],
-  )
-})
-
-test('an issuer with a key of an unknown kind does no harm, a leaf with one is refused', () => {
-  assert.deepEqual(accepted(site.cert + withUnknownKey(intermediate.cert), site.key).warnings, [])
+test('a leaf with a key of an unknown kind is refused', () => {
   assert.deepEqual(refused(withUnknownKey(site.cert), site.key), ['site.key key_mismatch'])
 })
 
-test('a certificate that names nobody but in its common name is warned of', async () => {
-  const certificate = await made({ commonName: 'a.example' })
-  assert.deepEqual(
-    certificate.warnings.map(({ code }) => code),
-    ['name_cn_only'],
-  )
+test('what is found out is made of plain values, which can come from another thread', () => {
+  const result = parse(site.chain, site.key)
+  assert.deepEqual(structuredClone(result), result)
 })
 
 test('whatever is in the files, parsing ends in a certificate or in defects, never in an exception', () => {
@@ -224,7 +208,7 @@ test('whatever is in the files, parsing ends in a certificate or in defects, nev
     fc.property(damage, damage, (inDer, inKey) => {
       const cert = pemOf(damaged(der, inDer)) + intermediate.cert
       const result = parse(cert, damaged(Buffer.from(site.key), inKey).toString('latin1'))
-      assert.ok(result instanceof Certificate || result.length > 0)
+      assert.ok(result.kind === 'proved' || result.defects.length > 0)
     }),
     { numRuns: 300 },
   )

@@ -15,9 +15,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readVersion } from '../../src/files/file-content.js'
-import type { LoadedPair, PairFiles, PairReading } from '../../src/tls/certificate-source.js'
+import type { PairFiles, PairReading, ServedPair } from '../../src/tls/certificate-source.js'
 import { readPair, retryDelayMs } from '../../src/tls/certificate-source.js'
-import type { CertificatePair } from '../support/certificates.js'
+import type { CertificateOptions, CertificatePair } from '../support/certificates.js'
 import { makeCertificate, writePair } from '../support/certificates.js'
 
 const root = mkdtempSync(join(tmpdir(), 'hostward-source-'))
@@ -31,32 +31,45 @@ function made(): Promise<CertificatePair> {
   return makeCertificate({ names: ['site.example'] })
 }
 
-async function accepted(files: PairFiles, served?: LoadedPair): Promise<LoadedPair> {
-  const reading = await readPair(files, served)
-  assert.equal(
-    reading.kind,
-    'accepted',
-    JSON.stringify(reading, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
-  )
-  return reading.pair
+interface Accepted extends ServedPair {
+  readonly fingerprint256: string
 }
 
-/** `mismatch key_mismatch served`: the reason, the defects, and whether the old pair goes on serving. */
+function read(files: PairFiles, served?: ServedPair): Promise<PairReading> {
+  return readPair({ files, served, nowMs: Date.now() })
+}
+
+async function accepted(files: PairFiles, served?: ServedPair): Promise<Accepted> {
+  const reading = await read(files, served)
+  assert.ok(reading.kind === 'proved', reading.kind === 'pending' ? pendingText(reading) : reading.kind)
+  const { notBeforeMs, notAfterMs, fingerprint256 } = reading.pair.facts
+  return { ...reading.hashes, notBeforeMs, notAfterMs, fingerprint256 }
+}
+
+/** `mismatch key_mismatch`: the reason and the defects. */
 function pendingText(reading: PairReading): string {
   assert.equal(reading.kind, 'pending')
-  const codes = reading.defects.map(({ code }) => code).join()
-  return `${reading.reason} ${codes} ${reading.served === undefined ? 'closed' : 'served'}`
+  return `${reading.reason} ${reading.defects.map(({ code }) => code).join()}`
 }
 
 test('a pair is accepted, the same pair is unchanged, another one is accepted again', async () => {
   const directory = folder()
   const files = writePair(directory, 'site', await made())
   const first = await accepted(files)
-  const again = await readPair(files, first)
-  assert.ok(again.kind === 'unchanged' && again.pair.certificate === first.certificate)
+  assert.equal((await read(files, first)).kind, 'unchanged')
   writePair(directory, 'site', await made())
   const second = await accepted(files, first)
-  assert.notEqual(second.certificate.fingerprint256, first.certificate.fingerprint256)
+  assert.notEqual(second.fingerprint256, first.fingerprint256)
+})
+
+test('what a reading gives are plain values, which can come from another thread', async () => {
+  const files = writePair(folder(), 'site', await made())
+  const readings = [await read(files), await read(files, await accepted(files)), await read({ ...files, key: 'none' })]
+  assert.deepEqual(
+    readings.map(({ kind }) => kind),
+    ['proved', 'unchanged', 'pending'],
+  )
+  for (const reading of readings) assert.deepEqual(structuredClone(reading), reading)
 })
 
 test('a pair that is written anew with the same content is unchanged, and its version is the new one', async () => {
@@ -66,7 +79,7 @@ test('a pair that is written anew with the same content is unchanged, and its ve
   const first = await accepted(files)
   rmSync(files.cert)
   writePair(directory, 'site', pair)
-  const reading = await readPair(files, first)
+  const reading = await read(files, first)
   assert.ok(reading.kind === 'unchanged')
   assert.deepEqual([...reading.versions.keys()], [files.cert, files.key])
   assert.equal(reading.versions.get(files.cert)?.hash, (await readVersion(files.cert)).hash)
@@ -78,15 +91,15 @@ test('without a pair that serves, each fault is told with the file it is in', as
   const files = writePair(directory, 'site', pair)
   const afterChange = async (change: () => void): Promise<string> => {
     change()
-    return pendingText(await readPair(files))
+    return pendingText(await read(files))
   }
-  assert.equal(await afterChange(() => writeFileSync(files.key, '')), 'parse key_empty closed')
-  assert.equal(await afterChange(() => rmSync(files.key)), 'missing key_missing closed')
-  assert.equal(await afterChange(() => rmSync(files.cert)), 'missing cert_missing,key_missing closed')
-  assert.equal(await afterChange(() => mkdirSync(files.cert)), 'missing cert_unreadable,key_missing closed')
+  assert.equal(await afterChange(() => writeFileSync(files.key, '')), 'parse key_empty')
+  assert.equal(await afterChange(() => rmSync(files.key)), 'missing key_missing')
+  assert.equal(await afterChange(() => rmSync(files.cert)), 'missing cert_missing,key_missing')
+  assert.equal(await afterChange(() => mkdirSync(files.cert)), 'missing cert_unreadable,key_missing')
   const weak = await makeCertificate({ keyType: 'rsa', rsaBits: 1024 })
   rmSync(files.cert, { recursive: true })
-  assert.equal(await afterChange(() => writePair(directory, 'site', weak)), 'refused key_weak closed')
+  assert.equal(await afterChange(() => writePair(directory, 'site', weak)), 'refused key_weak')
 })
 
 test('a key that may not be read is told as such', {
@@ -94,7 +107,7 @@ test('a key that may not be read is told as such', {
 }, async () => {
   const files = writePair(folder(), 'site', await made())
   chmodSync(files.key, 0o000)
-  assert.equal(pendingText(await readPair(files)), 'unreadable key_unreadable closed')
+  assert.equal(pendingText(await read(files)), 'unreadable key_unreadable')
 })
 
 test('a renewal in two steps keeps the old pair in between, whichever half comes first, each time', async () => {
@@ -108,9 +121,9 @@ test('a renewal in two steps keeps the old pair in between, whichever half comes
   ] as const) {
     const next = await made()
     writeFileSync(files[order[0]], order[0] === 'cert' ? next.chain : next.key)
-    const reading = await readPair(files, served)
-    assert.equal(pendingText(reading), 'mismatch key_mismatch served')
-    assert.ok(reading.kind === 'pending' && reading.served === served)
+    const reading = await read(files, served)
+    assert.equal(pendingText(reading), 'mismatch key_mismatch')
+    assert.ok(reading.kind === 'pending')
     const isCertNew = order[0] === 'cert'
     assert.match(reading.defects[0]?.message ?? '', isCertNew ? /the key has not$/ : /the certificate has not$/)
     writeFileSync(files[order[1]], order[1] === 'cert' ? next.chain : next.key)
@@ -124,26 +137,54 @@ test('a file that is truncated, gone or cut off while it is renewed keeps the ol
   const served = await accepted(files)
   const afterChange = async (change: () => void): Promise<string> => {
     change()
-    return pendingText(await readPair(files, served))
+    return pendingText(await read(files, served))
   }
-  assert.equal(await afterChange(() => writeFileSync(files.cert, '')), 'parse cert_empty served')
-  assert.equal(
-    await afterChange(() => writeFileSync(files.cert, pair.cert.slice(0, 99))),
-    'parse cert_truncated served',
-  )
-  assert.equal(await afterChange(() => rmSync(files.cert)), 'missing cert_missing served')
+  assert.equal(await afterChange(() => writeFileSync(files.cert, '')), 'parse cert_empty')
+  assert.equal(await afterChange(() => writeFileSync(files.cert, pair.cert.slice(0, 99))), 'parse cert_truncated')
+  assert.equal(await afterChange(() => rmSync(files.cert)), 'missing cert_missing')
   writeFileSync(files.cert, pair.chain)
-  assert.equal((await readPair(files, served)).kind, 'unchanged')
+  assert.equal((await read(files, served)).kind, 'unchanged')
 })
 
-test('the first certificate waits for its first handshake, one that replaces another is proved to serve', async () => {
+const dayMs = 86_400_000
+
+function lasting(fromDays: number, toDays: number): Promise<CertificatePair> {
+  const [notBefore, notAfter] = [fromDays, toDays].map((days) => new Date(Date.now() + days * dayMs))
+  return makeCertificate({ names: ['site.example'], notBefore, notAfter } as CertificateOptions)
+}
+
+test('a pair that is not valid yet, or not any more, does not replace one that is; it waits', async () => {
   const directory = folder()
   const files = writePair(directory, 'site', await made())
   const served = await accepted(files)
-  writePair(directory, 'site', await made())
-  const next = await accepted(files, served)
-  assert.equal(next.certificate.contextDefect, undefined)
-  assert.ok(next.certificate.secureContext() !== undefined)
+  writePair(directory, 'site', await lasting(1, 90))
+  const early = await read(files, served)
+  assert.equal(pendingText(early), 'dates not_yet_valid')
+  assert.ok(early.kind === 'pending' && early.onDisk !== undefined && early.onDisk.notBeforeMs > Date.now())
+  const inTime = await readPair({ files, served, nowMs: early.onDisk.notBeforeMs })
+  assert.equal(inTime.kind, 'proved')
+  writePair(directory, 'site', await lasting(-90, -1))
+  assert.equal(pendingText(await read(files, served)), 'dates expired')
+})
+
+test('a pair out of its time serves where there is none, and where the other is out of its time too', async () => {
+  const directory = folder()
+  const files = writePair(directory, 'site', await lasting(-90, -1))
+  const served = await accepted(files)
+  writePair(directory, 'site', await lasting(1, 90))
+  await accepted(files, served)
+})
+
+test('what cannot be used is told with the certificate that the file holds, where it can be read', async () => {
+  const directory = folder()
+  const files = writePair(directory, 'site', await made())
+  const served = await accepted(files)
+  writeFileSync(files.key, '')
+  const reading = await read(files, served)
+  assert.equal(reading.kind === 'pending' && reading.onDisk?.fingerprint256, served.fingerprint256)
+  writeFileSync(files.cert, '')
+  const other = await read(files, served)
+  assert.equal(other.kind === 'pending' && other.onDisk, undefined)
 })
 
 /** certbot: live/site/*.pem are links to ../../archive/site/*N.pem, changed one by one. */
@@ -170,11 +211,11 @@ test('certbot: the key is taken from the generation of the certificate while lin
   for (const number of [10, 11]) {
     writeGeneration(directory, number, await made())
     link(directory, 'privkey', number)
-    const reading = await readPair(files, served)
+    const reading = await read(files, served)
     assert.equal(reading.kind, 'unchanged', 'the new key is there, the certificate is not')
     assert.equal(reading.versions.get(files.key)?.hash, (await readVersion(files.key)).hash, 'so no watch reports it')
     unlinkSync(files.cert)
-    assert.equal(pendingText(await readPair(files, served)), 'missing cert_missing served')
+    assert.equal(pendingText(await read(files, served)), 'missing cert_missing')
     link(directory, 'fullchain', number)
     served = await accepted(files, served)
   }
@@ -225,11 +266,11 @@ test('Kubernetes: a reader that races with swaps never sees a mixed pair', async
     rmSync(join(directory, `..${number - 2}`), { recursive: true, force: true })
   }, 2)
   const readings: PairReading[] = []
-  while (readings.length < 200) readings.push(await readPair(files))
+  while (readings.length < 200) readings.push(await read(files))
   clearInterval(writer)
   const mixed = readings.filter((reading) => reading.kind === 'pending' && reading.reason === 'mismatch')
   assert.deepEqual(mixed, [])
-  assert.ok(readings.some(({ kind }) => kind === 'accepted'))
+  assert.ok(readings.some(({ kind }) => kind === 'proved'))
   assert.ok(number > 0 && readFileSync(files.cert, 'utf8') !== '')
 })
 

@@ -65,6 +65,26 @@ test('an expired certificate, or one that is not valid yet, does not beat a vali
   }
 })
 
+test('of two of a kind the one that lasts longer is given, in whatever order they stand, and an expired one never', async () => {
+  const longer = await proved({ names: ['site.example'], notAfter: new Date(nowMs + 200 * dayMs) })
+  const wildcard = await proved({ names: ['*.example'] })
+  const equals = [ec, wildcard].sort((left, right) => (left.fingerprint256 < right.fingerprint256 ? -1 : 1))
+  for (const [pairs, best] of [
+    [[ec, longer], longer],
+    [[expiredEc, wildcard], wildcard],
+    [[expiredEc, futureEc, wildcard, longer], longer],
+    [equals, equals.toSorted(byEnd)[0]],
+  ] as const) {
+    assert.equal(storeOf(pairs).choose({ serverName, ...both }), best)
+    assert.equal(storeOf([...pairs].reverse()).choose({ serverName, ...both }), best)
+  }
+})
+
+/** The later end first, then the greater fingerprint. */
+function byEnd(left: Certificate, right: Certificate): number {
+  return right.notAfterMs - left.notAfterMs || (left.fingerprint256 < right.fingerprint256 ? 1 : -1)
+}
+
 test('an expired certificate is given where the client cannot use the valid one, and where there is no other', () => {
   assert.equal(storeOf([expiredEc, rsa]).choose({ serverName, ...ecdsaOnly }), expiredEc)
   assert.equal(storeOf([expiredEc], fallback).choose({ serverName, ...both }), expiredEc)

@@ -52,7 +52,7 @@ test('a context is built once and kept', async () => {
 
 test('a pair that the runtime refuses gives no context and says why, instead of throwing in a handshake', async () => {
   const [one, other] = [await proved({ names }), await makeCertificate({ names })]
-  const unusable = new Certificate(one, other.key)
+  const unusable = new Certificate({ facts: one, keyPem: other.key })
   assert.equal(unusable.secureContext(), undefined)
   assert.equal(unusable.secureContext(), undefined)
   assert.equal(unusable.contextDefect?.code, 'cert_unusable')

@@ -120,6 +120,8 @@ export interface TestServer<Kind extends Socket> {
   readonly sockets: Kind[]
   /** Connections that are open at this moment, handshakes included. */
   readonly openCount: () => Promise<number>
+  /** Takes a connection that another server has accepted. */
+  readonly adopt: (socket: Socket) => void
 }
 
 /** Listens on a port of its own, or where it is said, until the test ends. */
@@ -173,7 +175,12 @@ async function opened<Kind extends Socket>(context: TestContext, opening: Openin
     for (const socket of accepted) socket.destroy()
     server.close()
   })
-  return { port: 'path' in listening ? 0 : portOf(server), sockets, openCount: () => countOf(server) }
+  return {
+    port: 'path' in listening ? 0 : portOf(server),
+    sockets,
+    openCount: () => countOf(server),
+    adopt: (socket) => server.emit('connection', socket),
+  }
 }
 
 function countOf(server: Server): Promise<number> {
@@ -184,11 +191,15 @@ function countOf(server: Server): Promise<number> {
 
 /** Waits until a server has so many open connections. */
 export async function hasOpen(server: TestServer<Socket>, count: number): Promise<void> {
-  let open = await server.openCount()
-  while (open !== count) {
-    await until('a turn passes', () => true)
-    open = await within('the server counts', server.openCount())
+  let open = -1
+  const ask = async () => {
+    open = await server.openCount()
   }
+  await ask()
+  await until(`${count} connections are open`, () => {
+    void ask()
+    return open === count
+  })
 }
 
 /** A port of 127.0.0.1 on which nobody listens. */

@@ -1,0 +1,19 @@
+// How bad it is that files cannot take over from the certificate that serves. Pure; used by the watch of the server and
+// by nobody who looks at files alone: what is on disk says nothing about what clients meet.
+import { expiryState, type Validity } from './expiry.js'
+
+/** `in_service`: the files are what serves, or are just being written. */
+export type ServiceLag = 'in_service' | 'warn' | 'critical'
+
+/** A tool that renews writes both halves within seconds. */
+const graceMs = 30_000
+
+/** Judges files that have been of no use since `pendingSinceMs`, by what serves meanwhile. */
+export function serviceLag(
+  { pendingSinceMs, served }: { readonly pendingSinceMs: number | undefined; readonly served: Validity },
+  nowMs: number,
+): ServiceLag {
+  if (pendingSinceMs === undefined || nowMs - pendingSinceMs < graceMs) return 'in_service'
+  const state = expiryState(served, nowMs)
+  return state === 'ok' || state === 'warn' ? 'warn' : 'critical'
+}

@@ -149,13 +149,9 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   /** RFC 9113 §8.7: a refused stream was not looked at. */
   wasReset(stream: ClientStream | undefined, code: number): boolean {
     if (stream === undefined) return this.armour.takesControl(this.eventMs)
-    const retry = code === ErrorCode.refusedStream && !stream.hasAnswerBegun ? 'always' : 'never'
-    stream.break(
-      new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, {
-        retry,
-        suspect: 'connection',
-      }),
-    )
+    const wasRefused = code === ErrorCode.refusedStream && !stream.hasAnswerBegun
+    const more = wasRefused ? ({ retry: 'always', suspect: 'connection' } as const) : {}
+    stream.break(new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, more))
     return true
   }
 
@@ -310,5 +306,6 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 /** The same failure for a request that may be sent again; not while we end ourselves. */
 function retried(failure: Failure, retry: RetryRule): Failure {
   if (failure.code === 'shutdown') return failure
-  return new Failure(failure.code, failure.detail, { retry, suspect: 'connection', cause: failure.cause })
+  const suspect = retry === 'always' ? 'connection' : 'endpoint'
+  return new Failure(failure.code, failure.detail, { retry, suspect, cause: failure.cause })
 }

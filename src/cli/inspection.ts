@@ -20,7 +20,7 @@ export interface Inspection {
 }
 
 // Endpoints that are never put into service have nothing to tell.
-const nobody = { onDown: () => undefined, onUp: () => undefined }
+const nobody = { onDown: () => undefined, onUp: () => undefined, onPeerCertificate: () => undefined }
 
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {

@@ -61,6 +61,13 @@ export const limitsSchema = z.strictObject({
     ),
   requestBodyBytes: requestBodyBytes()
     .default(null)
-    .describe('Bytes of a request body, above which it is answered 413; null is no bound, for bodies are never kept.'),
+    .describe(
+      'Bytes of a request body, above which it is answered 413; null is no bound, for large bodies are never kept.',
+    ),
+  heldBodyBytes: whole(0, 1_048_576)
+    .default(16_384)
+    .describe(
+      'Bytes of a request body up to which an endpoint gets it only once it is whole; larger ones pass as they come.',
+    ),
   http2: http2LimitsSchema.prefault({}).describe('Bounds of one HTTP/2 connection; budgets refill with time.'),
 })

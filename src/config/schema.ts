@@ -35,6 +35,9 @@ const timeoutsSchema = z.strictObject({
   tunnelIdleMs: wait(3_600_000).describe(
     'Milliseconds in which no byte of a WebSocket or other tunnel moved, either way.',
   ),
+  heldBodyMs: wait(1000).describe(
+    'Milliseconds that a request body without a length is held; then `limits.heldBodyBytes` or not, it passes as it comes.',
+  ),
   shutdownMs: wait(30_000).describe('Milliseconds that requests in flight are given at shutdown.'),
 })
 

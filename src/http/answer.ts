@@ -5,6 +5,14 @@ import type { ResponseHead } from '../wire/downstream.js'
 import type { Failure } from '../wire/failure.js'
 import { HeaderBlock } from '../wire/header-block.js'
 import { isBodiless, reasonPhrase } from '../wire/status.js'
+import type { ErrorPage, VirtualHost } from './routing.js'
+
+/** What the answer to a failure depends on. */
+interface FailedExchange {
+  readonly method: string
+  readonly requestId: string
+  readonly site: VirtualHost | undefined
+}
 
 /** A head and its body, ready for `Downstream.respond`. */
 export interface Answer {
@@ -53,14 +61,25 @@ export function redirectAnswer(status: number, location: string): Answer {
   return { head: headOf(status, headers), body: undefined }
 }
 
-/** What a client gets for a failure. */
-export function failureAnswer(failure: Failure, request: { method: string; requestId: string }): Answer {
-  const body = Buffer.from(`${failure.status} ${failure.code} ${request.requestId}\n`)
-  const answer = fixedAnswer({ status: failure.status, contentType: 'text/plain', body, method: request.method })
-  answer.head.headers.add('x-request-id', request.requestId)
-  answer.head.headers.add('cache-control', 'no-store')
+/** Seconds after which a client may try again where no endpoint could take its request. */
+const retryAfterSeconds = '5'
+
+/** What a client gets for a failure: the site's own page where it has one, with our lines. */
+export function failureAnswer(failure: Failure, exchange: FailedExchange): Answer {
+  const { status } = failure
+  const page = exchange.site?.errorPages?.get(status) ?? plainPage(failure, exchange.requestId)
+  const answer = fixedAnswer({ status, ...page, method: exchange.method })
+  const { headers } = answer.head
+  headers.add('x-request-id', exchange.requestId)
+  headers.add('cache-control', 'no-store')
+  // No endpoint is available, or all are busy.
+  if (status === 503 && failure.side === 'upstream') headers.add('retry-after', retryAfterSeconds)
   // RFC 9112 §2.2, §3.2: who sends a malformed request may mean something else by what follows it.
-  return failure.status === 400 ? { ...answer, head: { ...answer.head, isLast: true } } : answer
+  return status === 400 ? { ...answer, head: { ...answer.head, isLast: true } } : answer
+}
+
+function plainPage(failure: Failure, requestId: string): ErrorPage {
+  return { contentType: 'text/plain', body: Buffer.from(`${failure.status} ${failure.code} ${requestId}\n`) }
 }
 
 function headOf(status: number, headers: HeaderBlock): ResponseHead {

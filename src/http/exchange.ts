@@ -3,9 +3,10 @@
 import type { RequestEntry } from '../telemetry/request-line.js'
 import type { Attempt } from '../wire/attempt.js'
 import { nowMs } from '../wire/deadlines.js'
-import type { Downstream, ExchangeObserver } from '../wire/downstream.js'
+import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
+import { applyPolicy } from './header-policy.js'
 import { nextRequestId } from './request-id.js'
 import type { ListenerView, VirtualHost } from './routing.js'
 
@@ -110,6 +111,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   answer(answer: Answer): void {
     if (this.#isFinished) return
     this.status = answer.head.status
+    this.applyResponsePolicy(answer.head)
     this.downstream.respond(answer.head, answer.body)
   }
 
@@ -119,6 +121,12 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     this.reason = failure.code
     if (this.isAnswered) this.downstream.reset(failure)
     else this.answer(failureAnswer(failure, this))
+  }
+
+  /** Does what the site wants of every final head. */
+  applyResponsePolicy({ headers }: ResponseHead): void {
+    const policy = this.site?.responseHeaders
+    if (policy !== undefined) applyPolicy(headers, policy)
   }
 
   onSent(): void {

@@ -10,6 +10,7 @@ import { Field } from '../wire/field-names.js'
 import type { Exchange } from './exchange.js'
 import { prepareResponse } from './headers.js'
 import type { ForwardedRequest } from './outgoing-request.js'
+import type { BodyObserver } from './request-body.js'
 import { isIdempotent, type RetryCause } from './retry.js'
 
 const noEndpoint = new Failure('no_endpoint', 'no endpoint of the upstream is available')
@@ -17,7 +18,7 @@ const notAsked = new Failure('upstream_protocol', 'an upgrade that nobody asked 
 const noneTried: readonly Endpoint[] = []
 
 /** One exchange on its way. */
-export class Forwarding implements AttemptObserver {
+export class Forwarding implements AttemptObserver, BodyObserver {
   readonly #exchange: Exchange
   readonly #request: ForwardedRequest
   readonly #startedMs = nowMs()
@@ -40,6 +41,14 @@ export class Forwarding implements AttemptObserver {
     else this.#attempt(endpoint, 'pooled')
   }
 
+  onBodyReady(): void {
+    this.start()
+  }
+
+  onBodyBroken(failure: Failure): void {
+    this.#exchange.fail(failure)
+  }
+
   onInformational(head: ResponseHead): void {
     this.#isHeard = true
     prepareResponse(head.headers)
@@ -54,6 +63,7 @@ export class Forwarding implements AttemptObserver {
     exchange.status = head.status
     prepareResponse(head.headers)
     if (body?.lengthBytes !== unknownLength) head.headers.dropAll(Field.trailer)
+    exchange.applyResponsePolicy(head)
     exchange.downstream.respond(head, body)
   }
 

@@ -7,12 +7,14 @@ import { type AccessLog, Exchange } from './exchange.js'
 import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
 import { refusalEntry } from './refusal-entry.js'
-import type { ListenerView, VirtualHost } from './routing.js'
+import { actionFor } from './routes.js'
+import type { ListenerView, RedirectAction, VirtualHost } from './routing.js'
 import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
 
 const badAuthority = new Failure('bad_authority', 'not exactly one host name')
+const ambiguousPath = new Failure('ambiguous_path', 'a dot segment, or a path that another reader takes for another')
 const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
 
 /** Answers the requests of one listener. */
@@ -47,12 +49,18 @@ export class RequestHandler implements RequestService {
 }
 
 function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {
-  const { action } = site
+  const action = actionFor(site, exchange.downstream.request.target)
+  if (action === undefined) return exchange.fail(ambiguousPath)
   if (action.kind === 'forward') return forward(exchange, action, host)
-  if (action.kind === 'redirect') {
-    return answerWhole(exchange, redirectAnswer(action.status, `${action.to}${pathOf(exchange.downstream)}`))
-  }
+  if (action.kind === 'redirect')
+    return answerWhole(exchange, redirectAnswer(action.status, locationOf(exchange, action)))
   answerWhole(exchange, fixedAnswer({ ...action, method: exchange.method }))
+}
+
+// What is behind a route may begin with slashes: on a path of our own that would name another host to a browser.
+function locationOf({ downstream }: Exchange, { to, replacedBytes }: RedirectAction): string {
+  const rest = pathOf(downstream).slice(replacedBytes)
+  return to === '' ? `/${rest.replace(/^[/\\]+/, '')}` : `${to}${rest}`
 }
 
 /** A host as it stands in a URL: without a port, since visitors reach the public one. */

@@ -5,10 +5,14 @@ import { type BodySource, unknownLength } from '../wire/body.js'
 import { ByteWriter } from '../wire/byte-writer.js'
 import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
+import { BoundedBody } from './bounded-body.js'
 import type { Exchange } from './exchange.js'
+import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
+import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
-import { PassingBody, type RequestBody } from './request-body.js'
+import { type PassingBody, requestBody } from './request-body.js'
+import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
 
 const out = new ByteWriter()
@@ -18,12 +22,13 @@ export interface ForwardedRequest extends OutgoingRequest {
   readonly action: ForwardAction
   /** What `Upstream.choose` is asked with. */
   readonly hash: number
-  readonly body: RequestBody | undefined
+  readonly body: HeldBody | PassingBody | undefined
 }
 
 /** What an endpoint is sent. */
 export function outgoingRequest(exchange: Exchange, action: ForwardAction, host: RequestedHost): ForwardedRequest {
-  const { request, connection } = exchange.downstream
+  const { site, downstream } = exchange
+  const { request, connection } = downstream
   prepareRequest(request.headers, {
     clientAddress: connection.claimedAddress ?? connection.peerAddress,
     scheme: exchange.view.isSecure ? 'https' : 'http',
@@ -31,15 +36,27 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
     requestId: exchange.requestId,
     via: action.via ? viaValue(request) : undefined,
   })
+  // An absolute-form or :authority stands for the Host line (RFC 9112 §3.2.2), and so does a name that the site sets.
+  const hostLine = site?.upstreamHost ?? (request.authority === undefined ? undefined : host.written)
+  if (site?.requestHeaders !== undefined) applyPolicy(request.headers, site.requestHeaders)
   return {
     method: request.method,
-    head: headBytes(request, host),
+    head: headBytes(request, { target: targetBehind(request.target, action.strippedBytes), hostLine }),
     fields: undefined,
-    body: request.body === undefined ? undefined : new PassingBody(request.body),
+    body: bodyOf(exchange),
     upgrade: undefined,
     action,
     hash: 0,
   }
+}
+
+function bodyOf({ site, view, downstream }: Exchange): HeldBody | PassingBody | undefined {
+  const { request } = downstream
+  const { body } = request
+  if (body === undefined) return undefined
+  const isBounded = site?.requestBodyBytesMax !== undefined && body.lengthBytes === unknownLength
+  const source = isBounded ? new BoundedBody(body, site.requestBodyBytesMax) : body
+  return requestBody(request, source, view.heldBodies)
 }
 
 function viaValue(request: Request): string {
@@ -47,17 +64,19 @@ function viaValue(request: Request): string {
   return request.protocol === 'http/1.0' ? '1.0 hostward' : '1.1 hostward'
 }
 
-function headBytes(request: Request, host: RequestedHost): Buffer {
-  const { headers, body, target, method } = request
-  if (request.authority !== undefined) headers.dropAll(Field.host)
-  if (!request.expectsContinue) headers.dropAll(Field.expect)
+function headBytes(
+  { headers, body, method, expectsContinue }: Request,
+  { target, hostLine }: { target: string; hostLine: string | undefined },
+): Buffer {
+  if (hostLine !== undefined) headers.dropAll(Field.host)
+  if (!expectsContinue) headers.dropAll(Field.expect)
   if (body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
-  out.reserve(headers.writtenBytesMax + method.length + target.length + host.written.length + 128)
+  out.reserve(headers.writtenBytesMax + method.length + target.length + (hostLine?.length ?? 0) + 128)
   out.text(method)
   out.byte(0x20)
   out.text(target)
   out.text(' HTTP/1.1\r\n')
-  if (request.authority !== undefined) out.line('host', host.written)
+  if (hostLine !== undefined) out.line('host', hostLine)
   headers.writeLines(out)
   if (body !== undefined) writeFraming(body, headers.find(Field.contentLength) !== -1)
   out.crlf()

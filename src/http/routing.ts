@@ -1,7 +1,10 @@
 // What a request's host leads to. A listener's view is taken once for each request, so that an open connection
 // follows a reload; no match is `undefined`, and there is no default site that anybody could open by mistake.
 import type { Upstream } from '../upstream/upstream.js'
+import type { HeaderPolicy } from './header-policy.js'
+import type { HeldBodies } from './held-body.js'
 import type { RetryPolicy } from './retry.js'
+import type { Route } from './routes.js'
 
 /** Passes requests on to an upstream. */
 export interface ForwardAction {
@@ -10,6 +13,8 @@ export interface ForwardAction {
   /** Whether a Via line is added; a backend nginx stops compressing when it sees one. */
   readonly via: boolean
   readonly retries: RetryPolicy
+  /** Bytes of the path that the endpoint does not get to see: those of the route, where it is stripped. */
+  readonly strippedBytes: number
 }
 
 /** Answers with fixed bytes. */
@@ -20,24 +25,42 @@ export interface RespondAction {
   readonly body: Buffer
 }
 
-/** Sends clients elsewhere; path and query are kept. */
+/** Sends clients elsewhere: what follows the replaced bytes of the target, its query too, is kept. */
 export interface RedirectAction {
   readonly kind: 'redirect'
-  /** Scheme and authority, without a slash at the end. */
+  /** Scheme and authority, a path, or both; without a slash at the end. Empty stays where it is. */
   readonly to: string
+  readonly replacedBytes: number
   readonly status: number
 }
 
 /** What a site does with a request. */
 export type SiteAction = ForwardAction | RespondAction | RedirectAction
 
-/** The names and the action of one site. */
+/** A body of the site's own for answers that Hostward makes. */
+export interface ErrorPage {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+/** The action of one site and what it wants of those that pass; what it does not ask for is left out. */
 export interface VirtualHost {
   /** As the log names it: its first host. */
   readonly id: string
+  /** For paths that no route is for. */
   readonly action: SiteAction
   /** Whether its requests are logged. */
   readonly access: boolean
+  /** The longest paths first. */
+  readonly routes?: readonly Route[] | undefined
+  /** What endpoints get as Host instead of the client's. */
+  readonly upstreamHost?: string | undefined
+  readonly requestHeaders?: HeaderPolicy | undefined
+  /** For every final answer, whoever made it. */
+  readonly responseHeaders?: HeaderPolicy | undefined
+  /** By status. */
+  readonly errorPages?: ReadonlyMap<number, ErrorPage> | undefined
+  readonly requestBodyBytesMax?: number | undefined
 }
 
 /** Finds the site of a normalised host name. */
@@ -59,4 +82,6 @@ export interface ListenerView {
   readonly logQuery: boolean
   /** Request headers, in lower case, that are added to the log line. */
   readonly logHeaders: readonly string[]
+  /** Which bodies of requests are held until they are whole. */
+  readonly heldBodies: HeldBodies
 }

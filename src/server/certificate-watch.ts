@@ -42,6 +42,11 @@ export class CertificateWatch {
     this.#service.follow(pairs, certificateUsers(snapshot))
   }
 
+  /** Watches what endpoints have shown, exactly these from now on. */
+  followUpstreams(things: readonly DatedThing[]): void {
+    this.#expiry.setThings('upstreams', things)
+  }
+
   close(): void {
     this.#expiry.close()
     this.#service.close()
@@ -81,7 +86,11 @@ const levels: Record<ExpiryState, 'info' | 'warn' | 'error'> = {
 }
 
 function tell(log: Log, report: ExpiryReport, nowMs: number): void {
-  log[levels[report.state]]('certificate_expiry', messageOf(report, nowMs), { ...report })
+  const level = levels[report.state]
+  const message = messageOf(report, nowMs)
+  if (report.kind !== 'upstream') return log[level]('certificate_expiry', message, { ...report })
+  const { certificate: endpoint, kind: _, file: __, ...facts } = report
+  log[level]('upstream_certificate_expiry', message, { endpoint, ...facts })
 }
 
 const kinds: Record<DatedThing['kind'], { readonly what: string; readonly consequence: string }> = {

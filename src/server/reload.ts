@@ -5,7 +5,7 @@ import type { ConfigError } from '../config/config-error.js'
 import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
-import type { EndpointObserver } from '../upstream/endpoint.js'
+import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import { CertificateShelf, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween, hasOtherCertificates } from './changes.js'
 import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
@@ -20,9 +20,9 @@ export interface ReloadOptions {
   readonly current: () => Snapshot | undefined
   /** Puts a snapshot into service; the mistakes where that is not possible (a port in use). */
   readonly apply: (snapshot: Snapshot) => Promise<readonly ConfigError[]>
+  readonly endpointObserver: EndpointObserver
   /** Hears what was found at the places of the certificates, whatever came of the rest. */
   readonly onCertificates: (pairs: readonly ShelvedPair[]) => void
-  readonly endpointObserver: EndpointObserver
   /** Hears of a mistake of Hostward itself that would otherwise go unheard. */
   readonly onBug: (error: unknown) => void
 }

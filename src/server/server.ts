@@ -7,7 +7,7 @@ import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { clockDoubt } from './clock.js'
 import { connectionHooks } from './connection-hooks.js'
-import { endpointLog } from './endpoint-log.js'
+import { EndpointWatch } from './endpoint-watch.js'
 import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
@@ -33,6 +33,10 @@ export class Server {
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
   readonly #certificates = new CertificateWatch(() => this.#log.current)
+  readonly #endpoints = new EndpointWatch({
+    log: () => this.#log.current,
+    onCertificates: (things) => this.#certificates.followUpstreams(things),
+  })
   readonly #failures: HandshakeFailures
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
@@ -51,8 +55,8 @@ export class Server {
       log: () => this.#log.current,
       current: () => this.#snapshot,
       apply: (snapshot) => this.#apply(snapshot),
+      endpointObserver: this.#endpoints,
       onCertificates: (pairs) => this.#followFiles(pairs),
-      endpointObserver: endpointLog(() => this.#log.current),
       onBug: (error) => this.reportBug(error),
     })
   }
@@ -130,6 +134,7 @@ export class Server {
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
+    this.#endpoints.follow(snapshot.upstreams)
     this.#certificates.follow(snapshot)
     return []
   }

@@ -1,20 +1,18 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
-import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
-import type { ListenerView, SiteAction, VirtualHost } from '../http/routing.js'
+import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
 import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
-import { formatOrigin } from '../net/origin.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
-import { nowMs } from '../wire/deadlines.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import type { Stock } from './load.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
+import { virtualHostOf } from './virtual-hosts.js'
 
 /** What one listener serves. */
 export interface ListenerPlan {
@@ -63,8 +61,7 @@ export function compile(
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
   const compiled = sites.serving.map(({ vhost, certificates }) => {
-    const action = actionOf(vhost, upstreams)
-    return { vhost, certificates, virtualHost: { id: vhost.id, action, access: vhost.log.access } }
+    return { vhost, certificates, virtualHost: virtualHostOf(vhost, upstreams) }
   })
   const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
   return {
@@ -129,6 +126,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       access: config.log.access,
       logQuery: config.log.query,
       logHeaders: config.log.requestHeaders,
+      heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
 }
@@ -137,24 +135,4 @@ function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules |
   if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
   const { from, mode, versions } = proxyProtocol
   return { from: new AddressSet(from), mode, versions }
-}
-
-function actionOf(vhost: VhostConfig, upstreams: UpstreamCompiler): SiteAction {
-  const { answer } = vhost
-  if (answer.kind === 'upstream') {
-    return { kind: 'forward', upstream: upstreams.upstreamOf(answer), via: vhost.via, retries: defaultRetries() }
-  }
-  if (answer.kind === 'redirect') {
-    const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
-    return { kind: 'redirect', to: `${origin}${answer.path}`, status: answer.status }
-  }
-  return { ...answer, body: Buffer.from(answer.body) }
-}
-
-function defaultRetries(): RetryPolicy {
-  return {
-    attemptsMax: 2,
-    causes: new Set(['connect', 'reset', 502, 503, 504]),
-    budget: new RetryBudget(defaultRetryBounds, nowMs()),
-  }
 }

@@ -2,11 +2,12 @@
 // health. Used by the snapshot, which compiles, and by the server, which puts into service.
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, ForwardAnswer } from '../config/config.js'
-import type { EndpointConfig, HealthCheckConfig, UpstreamConfig, UpstreamTimeouts } from '../config/upstream-config.js'
-import { formatEndpoint } from '../net/endpoint-address.js'
-import { Endpoint, type EndpointSettings } from '../upstream/endpoint.js'
-import type { HealthCheckOptions } from '../upstream/health-check.js'
+import type { EndpointConfig, UpstreamConfig, UpstreamTimeouts } from '../config/upstream-config.js'
+import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
+import { Endpoint } from '../upstream/endpoint.js'
+import type { EndpointSettings } from '../upstream/endpoint-options.js'
 import { type Share, Upstream } from '../upstream/upstream.js'
+import { nowMs } from '../wire/deadlines.js'
 import type { Stock } from './load.js'
 import { tlsKey } from './upstream-tls.js'
 
@@ -14,6 +15,8 @@ import { tlsKey } from './upstream-tls.js'
 export interface PlannedEndpoint {
   readonly endpoint: Endpoint
   readonly settings: EndpointSettings
+  /** The sites that forward to it. */
+  readonly vhosts: ReadonlySet<string>
 }
 
 /** The upstreams of a snapshot. */
@@ -21,6 +24,8 @@ export interface UpstreamPlan {
   /** By what makes two endpoints the same. */
   readonly endpoints: ReadonlyMap<string, PlannedEndpoint>
   readonly upstreams: readonly Upstream[]
+  /** By name: a reload must not refill what an outage has spent. */
+  readonly retryBudgets: ReadonlyMap<string, RetryBudget>
 }
 
 /** What upstreams are compiled from. */
@@ -33,6 +38,8 @@ export interface UpstreamParts {
 /** Compiles upstreams one after another; equal ones are one. */
 export class UpstreamCompiler implements UpstreamPlan {
   readonly endpoints = new Map<string, PlannedEndpoint>()
+  readonly retryBudgets = new Map<string, RetryBudget>()
+  readonly #users = new Map<Endpoint, Set<string>>()
   readonly #parts: UpstreamParts
   readonly #upstreams = new Map<string, { readonly config: UpstreamConfig; readonly upstream: Upstream }>()
 
@@ -44,8 +51,26 @@ export class UpstreamCompiler implements UpstreamPlan {
     return [...this.#upstreams.values()].map(({ upstream }) => upstream)
   }
 
-  /** The upstream that an answer forwards to. */
-  upstreamOf({ upstream: config, timeouts }: ForwardAnswer): Upstream {
+  /** The upstream that an answer of a site forwards to. */
+  upstreamOf(answer: ForwardAnswer, vhost: string): Upstream {
+    const upstream = this.#compiled(answer)
+    for (const endpoint of upstream.endpoints) this.#users.get(endpoint)?.add(vhost)
+    return upstream
+  }
+
+  /** What of an upstream's failures is tried again. */
+  retriesOf({ upstream: { name, retries } }: ForwardAnswer): RetryPolicy {
+    return { attemptsMax: retries.attempts, causes: new Set(retries.on), budget: this.#retryBudgetOf(name) }
+  }
+
+  #retryBudgetOf(name: string): RetryBudget {
+    const kept = this.retryBudgets.get(name) ?? this.#parts.previous?.retryBudgets.get(name)
+    const budget = kept ?? new RetryBudget(defaultRetryBounds, nowMs())
+    this.retryBudgets.set(name, budget)
+    return budget
+  }
+
+  #compiled({ upstream: config, timeouts }: ForwardAnswer): Upstream {
     // A site may keep an earlier version of an upstream that others have in its new one.
     for (let version = 0; ; version++) {
       const key = JSON.stringify([config.name, connectionTimeouts(timeouts), version])
@@ -58,12 +83,11 @@ export class UpstreamCompiler implements UpstreamPlan {
   #compile(key: string, config: UpstreamConfig, timeouts: UpstreamTimeouts): Upstream {
     const planned = config.endpoints.map((endpoint) => this.#endpointOf(endpoint, config, timeouts))
     const shares = new Map(planned.map((endpoint, index) => [endpoint, shareOf(config.endpoints[index])]))
-    const { balance } = config
     const upstream = new Upstream({
       name: config.name,
       endpoints: planned,
       shares,
-      balance: balance.kind === 'hash' ? { hash: hashKeyOf(balance.key) } : balance.kind,
+      balance: config.balance,
     })
     this.#upstreams.set(key, { config, upstream })
     return upstream
@@ -73,10 +97,10 @@ export class UpstreamCompiler implements UpstreamPlan {
     const { protocol, proxyProtocol } = config
     const tls = address.kind === 'tcp' && address.tls ? config.tls : undefined
     const own = isDeepStrictEqual(connectionTimeouts(timeouts), connectionTimeouts(config.timeouts)) ? null : timeouts
-    const key = JSON.stringify([label, protocol, proxyProtocol, tls?.serverName, tls && tlsKey(tls), own])
+    const key = JSON.stringify([config.name, label, protocol, proxyProtocol, tls?.serverName, tls && tlsKey(tls), own])
     const planned = this.endpoints.get(key)
     if (planned !== undefined) return planned.endpoint
-    const settings = this.#settingsOf(config, address, timeouts)
+    const settings = this.#settingsOf(config, timeouts)
     const endpoint =
       this.#parts.previous?.endpoints.get(key)?.endpoint ??
       new Endpoint({
@@ -84,20 +108,18 @@ export class UpstreamCompiler implements UpstreamPlan {
         address,
         label,
         protocol,
-        tellsClient: proxyProtocol !== undefined,
+        proxyProtocol,
         tls: tls && this.#parts.stock.upstreamTls.get(tls),
         serverName: tls?.serverName,
         observer: this.#parts.stock.endpointObserver,
       })
-    this.endpoints.set(key, { endpoint, settings })
+    const vhosts = new Set<string>()
+    this.#users.set(endpoint, vhosts)
+    this.endpoints.set(key, { endpoint, settings, vhosts })
     return endpoint
   }
 
-  #settingsOf(
-    config: UpstreamConfig,
-    address: EndpointConfig['address'],
-    timeouts: UpstreamTimeouts,
-  ): EndpointSettings {
+  #settingsOf(config: UpstreamConfig, timeouts: UpstreamTimeouts): EndpointSettings {
     const { timeouts: general, limits } = this.#parts.config
     const { headerBytes, headerCount } = limits
     return {
@@ -105,7 +127,7 @@ export class UpstreamCompiler implements UpstreamPlan {
       limits: { headerBytes, headerCount },
       pool: config.limits,
       passive: config.passive,
-      healthCheck: config.healthCheck && healthCheckOf(config.healthCheck, address, config),
+      healthCheck: config.healthCheck,
     }
   }
 }
@@ -129,26 +151,4 @@ function connectionTimeouts({ connectMs, idleMs, responseMs, tunnelIdleMs }: Ups
 
 function shareOf(endpoint: EndpointConfig | undefined): Share {
   return { weight: endpoint?.weight ?? 1, isBackup: endpoint?.isBackup ?? false }
-}
-
-type HashKeyConfig = Extract<UpstreamConfig['balance'], { kind: 'hash' }>['key']
-
-function hashKeyOf(key: HashKeyConfig) {
-  if (key.kind === 'header') return { header: key.name }
-  return key.kind === 'cookie' ? { cookie: key.name } : key.kind
-}
-
-function healthCheckOf(
-  check: HealthCheckConfig,
-  address: EndpointConfig['address'],
-  config: UpstreamConfig,
-): HealthCheckOptions {
-  const isTls = address.kind === 'tcp' && address.tls
-  const host = check.host ?? config.tls?.serverName ?? hostOf(address)
-  return { ...check, host, scheme: isTls ? 'https' : 'http' }
-}
-
-/** What a client would write into Host for this address. */
-function hostOf(address: EndpointConfig['address']): string {
-  return address.kind === 'unix' ? 'localhost' : formatEndpoint(address).replace(/^https?:\/\//, '')
 }

@@ -7,12 +7,14 @@ import { RandomTwo } from './random-two.js'
 import { RoundRobin } from './round-robin.js'
 
 /** How an endpoint is chosen for a request. */
-export type Balance = 'round-robin' | 'least-requests' | 'random-two' | { readonly hash: HashKey }
+export type Balance =
+  | { readonly kind: 'round-robin' | 'least-requests' | 'random-two' }
+  | { readonly kind: 'hash'; readonly key: HashKey }
 
 /** The policy of this name over these endpoints; `random` gives numbers from 0 up to but not including 1. */
 export function policyOf(balance: Balance, candidates: readonly Candidate[], random: () => number): Policy {
-  if (balance === 'round-robin') return new RoundRobin(candidates)
-  if (balance === 'least-requests') return new LeastRequests(candidates)
-  if (balance === 'random-two') return new RandomTwo(candidates, random)
+  if (balance.kind === 'round-robin') return new RoundRobin(candidates)
+  if (balance.kind === 'least-requests') return new LeastRequests(candidates)
+  if (balance.kind === 'random-two') return new RandomTwo(candidates, random)
   return new ConsistentHash(candidates)
 }

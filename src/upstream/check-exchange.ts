@@ -2,10 +2,11 @@
 // where they would. Used by health checks; ends in exactly one verdict unless it is cancelled.
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../wire/attempt.js'
 import type { BodySink, BodySource } from '../wire/body.js'
-import type { ClientConnection, ClientConnectionOwner, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner } from '../wire/client-connection.js'
 import type { ResponseHead } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import type { DialObserver } from './dial.js'
+import type { EstablishedTransport } from './transport.js'
 
 /** Statuses from one to another, both included. */
 export interface StatusRange {
@@ -16,7 +17,7 @@ export interface StatusRange {
 /** Makes the connection that an exchange needs. */
 export interface CheckConnector {
   dial(observer: DialObserver): { cancel(): void }
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection
 }
 
 /** What a check is made of. */
@@ -55,7 +56,7 @@ export class CheckExchange implements DialObserver, ClientConnectionOwner, Attem
     this.#connection?.destroy()
   }
 
-  onConnected(transport: Transport): void {
+  onConnected(transport: EstablishedTransport): void {
     this.#dial = undefined
     this.#connection = this.#parts.connector.open(transport, this)
     this.#attempt = this.#connection.send(this.#parts.request, this)

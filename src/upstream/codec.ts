@@ -3,11 +3,12 @@
 import { Http1ClientConnection } from '../http1/client-connection.js'
 import type { FieldLimits } from '../http1/field-lines.js'
 import { Http2ClientConnection } from '../http2/client-connection.js'
-import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner, ClientTimeouts } from '../wire/client-connection.js'
+import type { EstablishedTransport } from './transport.js'
 
 /** What a codec is given. */
 export interface CodecOptions {
-  readonly transport: Transport
+  readonly transport: EstablishedTransport
   readonly timeouts: ClientTimeouts
   readonly limits: FieldLimits
   readonly owner: ClientConnectionOwner
@@ -15,10 +16,6 @@ export interface CodecOptions {
 
 /** Gives a new connection to the codec that it was made for. */
 export function openConnection(options: CodecOptions): ClientConnection {
-  return isMultiplexed(options.transport) ? new Http2ClientConnection(options) : new Http1ClientConnection(options)
-}
-
-/** Whether requests share a connection. */
-export function isMultiplexed(transport: Transport): boolean {
-  return 'protocol' in transport && transport.protocol === 'h2'
+  const isShared = options.transport.protocol === 'h2'
+  return isShared ? new Http2ClientConnection(options) : new Http1ClientConnection(options)
 }

@@ -2,16 +2,17 @@
 // endpoint; a connection that becomes free serves who has waited longest, and so does a new one.
 import type { ProxiedAddresses } from '../net/proxy-protocol-v2.js'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import type { ClientConnection, ClientConnectionOwner, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner } from '../wire/client-connection.js'
 import { nowMs } from '../wire/deadlines.js'
 import { Failure } from '../wire/failure.js'
-import { isMultiplexed } from './codec.js'
 import type { DialObserver } from './dial.js'
 import type { Claimant, Places } from './places.js'
 import { PoolDial, type PoolDialOwner } from './pool-dial.js'
+import type { EstablishedTransport } from './transport.js'
+import { isLocal } from './transport-errors.js'
 import { WaitingAttempt, WaitingLine, type WaitingOwner } from './waiting-attempt.js'
 
-/** Which connection an attempt may use: any, or one that was not unused when it was sent. */
+/** Which connection an attempt may use: any, or none that is unused, for those may all have been closed by the endpoint. */
 export type ConnectionChoice = 'pooled' | 'fresh'
 
 /** The endpoint of a pool. */
@@ -19,7 +20,7 @@ export interface PoolOwner {
   /** Starts a connection, which tells the endpoint of `client` where it wants to know. */
   dial(observer: DialObserver, client: ProxiedAddresses | undefined): { cancel(): void }
   /** Gives a new connection to the codec that it was dialled for. */
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection
   onAnswered(status: number): void
   onFailed(failure: Failure): void
   /** The pool has neither connections nor requests. */
@@ -48,7 +49,8 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   #perDial: number
   /** Requests that the connections in the making are good for. */
   #expected = 0
-  readonly #open = new Set<ClientConnection>()
+  /** With the address that each one goes to. */
+  readonly #open = new Map<ClientConnection, string>()
   /** Unused HTTP/1 connections. */
   readonly #idle: ClientConnection[] = []
   /** HTTP/2 connections, used or not. */
@@ -78,7 +80,7 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
 
   /** Sends a request on a connection that has room, or as soon as there is one. */
   send(request: OutgoingRequest, observer: AttemptObserver, choice: ConnectionChoice): Attempt {
-    const connection = choice === 'pooled' ? this.#take() : undefined
+    const connection = choice === 'pooled' ? this.#take() : this.#sharedWithRoom(1)
     if (connection !== undefined) return connection.send(request, observer)
     return this.#wait(new WaitingAttempt(this, request, observer))
   }
@@ -86,7 +88,12 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   /** Connections close as soon as nobody uses them. */
   retire(): void {
     this.#isRetired = true
-    for (const connection of [...this.#open]) connection.drain()
+    for (const connection of [...this.#open.keys()]) connection.drain()
+  }
+
+  /** Connections to other addresses close as soon as nobody uses them. */
+  keepOnly(addresses: readonly string[]): void {
+    for (const [connection, address] of [...this.#open]) if (!addresses.includes(address)) connection.drain()
   }
 
   /** Closes the connection that was unused longest, and gives its place back; false where each is in use. */
@@ -109,8 +116,8 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   }
 
   onClosed(connection: ClientConnection): void {
-    if (this.#open.has(connection)) this.#forget(connection)
-    else return
+    if (!this.#open.has(connection)) return
+    this.#forget(connection)
     this.#places.release()
     this.#dialAsNeeded()
     this.#tellDeserted()
@@ -121,15 +128,17 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   }
 
   onFailed(failure: Failure): void {
-    this.#owner.onFailed(failure)
+    // A connection that was closed while it was unused, or said goodbye before it served: that is how connections end.
+    const isOrdinary = failure.suspect === 'connection' || failure.retry === 'always'
+    if (!isOrdinary) this.#owner.onFailed(failure)
   }
 
-  onConnected(dial: PoolDial, transport: Transport): void {
+  onConnected(dial: PoolDial, transport: EstablishedTransport): void {
     this.#endDial(dial)
-    const isShared = isMultiplexed(transport)
+    const isShared = transport.protocol === 'h2'
     this.#perDial = isShared ? streamsExpected : 1
     const connection = this.#owner.open(transport, this)
-    this.#open.add(connection)
+    this.#open.set(connection, transport.address)
     if (isShared) this.#shared.push(connection)
     const waiting = this.#line.size
     this.onAvailable(connection)
@@ -141,13 +150,15 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
   onDialFailed(dial: PoolDial, failure: Failure): void {
     this.#endDial(dial)
     const victims: WaitingAttempt[] = []
-    for (let count = 0; count < this.#perDial && this.#uncovered > 0; count++) {
+    // While other connections are open, the others in line may still be served by one of them.
+    const victimsMax = this.#open.size > 0 ? 1 : this.#perDial
+    while (victims.length < victimsMax && this.#uncovered > 0) {
       const { first } = this.#line
       if (first === undefined) break
       this.#leave(first)
       victims.push(first)
     }
-    this.#owner.onFailed(failure)
+    if (!isLocal(failure.cause)) this.#owner.onFailed(failure)
     this.#places.release()
     this.#dialAsNeeded()
     for (const victim of victims) victim.fail(failure)
@@ -188,9 +199,13 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
       if (connection.capacity > 0) return connection
     }
-    for (let index = 0; index < this.#shared.length; index++) {
-      const connection = this.#shared[index]
-      if (connection !== undefined && connection.capacity > 0) return connection
+    return this.#sharedWithRoom(0)
+  }
+
+  /** The first one, so that the others can fall idle and close when there is little to do. */
+  #sharedWithRoom(activeMin: number): ClientConnection | undefined {
+    for (const connection of this.#shared) {
+      if (connection.active >= activeMin && connection.capacity > 0) return connection
     }
     return undefined
   }
@@ -203,6 +218,7 @@ export class ConnectionPool implements ClientConnectionOwner, PoolDialOwner, Wai
     if (this.#uncovered > 0 && this.#places.queued > queued) {
       this.#leave(attempt)
       attempt.refuse(overloaded(`${queued} requests wait for a connection already`))
+      this.#tellDeserted()
     } else {
       attempt.waitUntil(nowMs() + queueMs)
     }

@@ -2,10 +2,10 @@
 // a reload that does not change what it is. Used by forwarding; knows neither sites nor clients.
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldLimits } from '../http1/field-lines.js'
-import type { EndpointAddress } from '../net/endpoint-address.js'
-import type { ProxiedAddresses } from '../net/proxy-protocol-v2.js'
+import { formatOrigin } from '../net/origin.js'
+import { encodeProxyV2, type ProxiedAddresses } from '../net/proxy-protocol-v2.js'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
-import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner } from '../wire/client-connection.js'
 import { nowMs } from '../wire/deadlines.js'
 import type { Failure } from '../wire/failure.js'
 import type { CheckConnector } from './check-exchange.js'
@@ -15,68 +15,23 @@ import { openConnection } from './codec.js'
 import { type ConnectionChoice, ConnectionPool, type PoolOwner } from './connection-pool.js'
 import { Dial, type DialObserver } from './dial.js'
 import { Ejection, type EjectionOwner, type PassiveOptions } from './ejection.js'
-import { HealthCheck, type HealthCheckOptions } from './health-check.js'
+import type {
+  EndpointIdentity,
+  EndpointOptions,
+  EndpointSettings,
+  EndpointSurroundings,
+  HealthChange,
+  Peers,
+} from './endpoint-options.js'
+import { type CheckedOrigin, HealthCheck } from './health-check.js'
 import { Places, type PoolLimits } from './places.js'
 import { Lookups } from './resolve-lookups.js'
-import type { TlsContext } from './tls-context.js'
+import type { PeerCertificate } from './tls-peer.js'
+import type { EstablishedTransport } from './transport.js'
 import { DialTarget, type TargetObserver } from './transport-target.js'
 
 export type { ConnectionChoice } from './connection-pool.js'
-
-/** What an endpoint is: whoever changes any of it names another one. */
-export interface EndpointIdentity {
-  readonly address: EndpointAddress
-  /** As the log and `hostward why` name it. */
-  readonly label: string
-  /** What is spoken; `auto` is what a TLS handshake chooses. HTTP/1 where nothing is said. */
-  readonly protocol?: 'http1' | 'h2' | 'auto'
-  /** Where the address asks for TLS; shared by the endpoints of an upstream. */
-  readonly tls?: TlsContext | undefined
-  /** For SNI and verification, normalised; undefined is the host of the address. */
-  readonly serverName?: string | undefined
-  /** Whether each connection begins with a PROXY header that names its client. */
-  readonly tellsClient?: boolean
-}
-
-/** What may change while it lives. */
-export interface EndpointSettings {
-  readonly timeouts: ClientTimeouts & { readonly connectMs: number }
-  readonly limits: FieldLimits
-  readonly pool?: PoolLimits
-  readonly passive?: PassiveOptions
-  /** Undefined where nobody checks. */
-  readonly healthCheck?: HealthCheckOptions | undefined
-}
-
-/** Why an endpoint is used no more, or again. */
-export interface HealthChange {
-  /** Whose observation: that of our own checks, or of requests. */
-  readonly by: 'check' | 'requests'
-  readonly detail: string
-}
-
-/** Hears of changes of health; not of each observation. */
-export interface EndpointObserver {
-  onDown(endpoint: Endpoint, change: HealthChange): void
-  onUp(endpoint: Endpoint, change: HealthChange): void
-}
-
-/** What stands around an endpoint; each part has a default that is right for one alone. */
-export interface EndpointSurroundings {
-  readonly observer?: EndpointObserver
-  /** Milliseconds on a clock that never jumps. */
-  readonly now?: () => number
-  /** Numbers from 0 up to but not including 1. */
-  readonly random?: () => number
-}
-
-/** What an endpoint is made of. */
-export type EndpointOptions = EndpointIdentity & EndpointSettings & EndpointSurroundings
-
-/** The endpoints that requests could go to instead. */
-export interface Peers {
-  hasOther(than: Endpoint): boolean
-}
+export type { EndpointObserver, EndpointOptions, EndpointSettings } from './endpoint-options.js'
 
 const defaultPool: PoolLimits = { connections: 10_000, queued: 1000, queueMs: 5000 }
 const defaultPassive: PassiveOptions = { failures: 5, windowMs: 30_000, ejectMs: 10_000 }
@@ -114,7 +69,7 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
     this.#limits = { ...options.limits }
     this.#places = new Places(options.pool ?? defaultPool, () => this.#closeIdle())
     this.#pool = this.#makePool(undefined)
-    if (options.tellsClient === true) this.#clientPools = new ClientPools((client) => this.#makePool(client))
+    if (options.proxyProtocol !== undefined) this.#clientPools = new ClientPools((client) => this.#makePool(client))
     this.#ejection = new Ejection({
       options: options.passive ?? defaultPassive,
       owner: this,
@@ -191,21 +146,14 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
     for (const pool of this.#pools()) pool.retire()
   }
 
-  dial(observer: DialObserver): Dial {
-    return new Dial({ target: this.#target, connectMs: this.#timeouts.connectMs }, observer)
+  dial(observer: DialObserver, client?: ProxiedAddresses): Dial {
+    const proxyHeader = this.#identity.proxyProtocol === undefined ? undefined : encodeProxyV2(client ?? 'local')
+    return new Dial({ target: this.#target, connectMs: this.#timeouts.connectMs, proxyHeader }, observer)
   }
 
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection {
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection {
     return openConnection({ transport, timeouts: this.#timeouts, limits: this.#limits, owner })
   }
-
-  isInUse(): boolean {
-    return this.connections > 0
-  }
-
-  onAddresses(): void {}
-
-  onPeerCertificate(): void {}
 
   onAnswered(status: number): void {
     this.#ejection.onAnswered(status)
@@ -228,12 +176,25 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
     this.#tellUp('requests', 'a request was answered')
   }
 
+  isInUse(): boolean {
+    return this.connections > 0
+  }
+
+  onAddresses(addresses: readonly string[]): void {
+    for (const pool of this.#pools()) pool.keepOnly(addresses)
+  }
+
+  onPeerCertificate(certificate: PeerCertificate, address: string): void {
+    this.#surroundings.observer?.onPeerCertificate?.(this, certificate, address)
+  }
+
   #startChecks(): void {
     const options = this.#settings.healthCheck
     if (options === undefined || this.#isRetired) return
     this.#check = new HealthCheck({
       options,
       connector: this,
+      origin: originOf(this.#identity),
       health: this.#health,
       onChange: (wrong) => this.#onChecked(wrong),
       random: this.#surroundings.random ?? Math.random,
@@ -257,7 +218,8 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
   }
 
   #makePool(client: ProxiedAddresses | undefined): ConnectionPool {
-    const isShared = (this.#identity.protocol ?? 'http1') !== 'http1'
+    const { protocol } = this.#identity
+    const isShared = protocol === 'h2' || (protocol === 'auto' && this.#target.tls !== undefined)
     const pool = new ConnectionPool({ owner: this, places: this.#places, isShared, client })
     if (this.#isRetired) pool.retire()
     return pool
@@ -270,4 +232,13 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
   #closeIdle(): void {
     if (!this.#pool.closeIdle()) this.#clientPools?.closeIdle()
   }
+}
+
+/** What a request says of where it goes, when nobody else says it. */
+function originOf({ address, serverName }: EndpointIdentity): CheckedOrigin {
+  if (address.kind === 'unix') return { scheme: 'http', host: serverName ?? 'localhost' }
+  const { port, tls } = address
+  const scheme = tls ? 'https' : 'http'
+  const origin = formatOrigin({ scheme, host: serverName ?? address.host, port })
+  return { scheme, host: origin.slice(`${scheme}://`.length) }
 }

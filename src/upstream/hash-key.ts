@@ -12,8 +12,10 @@ export interface RequestFacts {
   cookie(name: string): string | undefined
 }
 
-/** Which part of a request decides. */
-export type HashKey = 'client' | 'host' | 'path' | { readonly header: string } | { readonly cookie: string }
+/** Which part of a request decides; the names of headers are in lower case. */
+export type HashKey =
+  | { readonly kind: 'client' | 'host' | 'path' }
+  | { readonly kind: 'header' | 'cookie'; readonly name: string }
 
 /** The hash of what `key` names; undefined where the request has no such part. */
 export function hashOfKey(key: HashKey, facts: RequestFacts): number | undefined {
@@ -22,8 +24,7 @@ export function hashOfKey(key: HashKey, facts: RequestFacts): number | undefined
 }
 
 function textOf(key: HashKey, facts: RequestFacts): string | undefined {
-  if (key === 'client') return facts.clientAddress
-  if (key === 'host') return facts.host
-  if (key === 'path') return facts.path
-  return 'header' in key ? facts.header(key.header) : facts.cookie(key.cookie)
+  if ('name' in key) return key.kind === 'header' ? facts.header(key.name) : facts.cookie(key.name)
+  if (key.kind === 'client') return facts.clientAddress
+  return key.kind === 'host' ? facts.host : facts.path
 }

@@ -1,6 +1,7 @@
 // Asks one endpoint again and again whether it is well, spread over time so that many checks never come at once.
 // Owned by an endpoint; stopped with it.
 import type { OutgoingRequest } from '../wire/attempt.js'
+import { ByteWriter } from '../wire/byte-writer.js'
 import { deadlines, nowMs, type Timed } from '../wire/deadlines.js'
 import { HeaderBlock } from '../wire/header-block.js'
 import { type CheckConnector, CheckExchange, type StatusRange } from './check-exchange.js'
@@ -10,9 +11,8 @@ import type { CheckedHealth } from './checked-health.js'
 export interface HealthCheckOptions {
   /** Target of the request. */
   readonly path: string
-  /** Host of the request. */
-  readonly host: string
-  readonly scheme: 'http' | 'https'
+  /** Host of the request; undefined is the endpoint's own. */
+  readonly host: string | undefined
   /** Statuses of a healthy endpoint. */
   readonly expect: readonly StatusRange[]
   readonly intervalMs: number
@@ -22,10 +22,18 @@ export interface HealthCheckOptions {
   readonly fall: number
 }
 
+/** Whom the request is for where the options do not say it. */
+export interface CheckedOrigin {
+  readonly scheme: 'http' | 'https'
+  /** As a Host line has it. */
+  readonly host: string
+}
+
 /** What a health check is made of. */
 export interface HealthCheckParts {
   readonly options: HealthCheckOptions
   readonly connector: CheckConnector
+  readonly origin: CheckedOrigin
   /** Keeps the state, which outlives a change of the options. */
   readonly health: CheckedHealth
   /** Hears of each change: what is wrong with the endpoint now, undefined where nothing is. */
@@ -33,6 +41,11 @@ export interface HealthCheckParts {
   /** Numbers from 0 up to but not including 1. */
   readonly random: () => number
 }
+
+const fieldsOfChecks = [
+  ['user-agent', 'hostward-health-check'],
+  ['accept', '*/*'],
+] as const
 
 /** The checks of one endpoint. */
 export class HealthCheck implements Timed {
@@ -44,7 +57,7 @@ export class HealthCheck implements Timed {
   /** The first check comes at any time of the first interval: not all of them at a start. */
   constructor(parts: HealthCheckParts) {
     this.#parts = parts
-    this.#request = requestOf(parts.options)
+    this.#request = requestOf(parts)
     this.deadlineMs = nowMs() + parts.random() * parts.options.intervalMs
     deadlines.watch(this)
   }
@@ -81,16 +94,19 @@ export function jittered(intervalMs: number, random: number): number {
   return intervalMs * (0.9 + 0.2 * random)
 }
 
-function requestOf({ path, host, scheme }: HealthCheckOptions): OutgoingRequest {
+function requestOf({ options, origin }: HealthCheckParts): OutgoingRequest {
+  const { path, host = origin.host } = options
   const headers = new HeaderBlock()
-  headers.add('user-agent', 'hostward-health-check')
-  headers.add('accept', '*/*')
-  const lines = ['user-agent: hostward-health-check', 'accept: */*', 'connection: close']
-  const head = [`GET ${path} HTTP/1.1`, `host: ${host}`, ...lines, '', ''].join('\r\n')
+  for (const [name, value] of fieldsOfChecks) headers.add(name, value)
+  const out = new ByteWriter()
+  out.reserve(headers.writtenBytesMax + path.length + host.length + 64)
+  out.text(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n`)
+  headers.writeLines(out)
+  out.crlf()
   return {
     method: 'GET',
-    head: Buffer.from(head, 'latin1'),
-    fields: { scheme, authority: host, path, headers },
+    head: out.take(),
+    fields: { scheme: origin.scheme, authority: host, path, headers },
     body: undefined,
     upgrade: undefined,
   }

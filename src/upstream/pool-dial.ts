@@ -1,11 +1,11 @@
 // A connection that is being made for whoever waits in a pool. Used by pools, which count on it for some requests.
-import type { Transport } from '../wire/client-connection.js'
 import type { Failure } from '../wire/failure.js'
 import type { DialObserver } from './dial.js'
+import type { EstablishedTransport } from './transport.js'
 
 /** The pool that a connection is made for. */
 export interface PoolDialOwner {
-  onConnected(dial: PoolDial, transport: Transport): void
+  onConnected(dial: PoolDial, transport: EstablishedTransport): void
   onDialFailed(dial: PoolDial, failure: Failure): void
 }
 
@@ -31,7 +31,7 @@ export class PoolDial implements DialObserver {
     this.#pending?.cancel()
   }
 
-  onConnected(transport: Transport): void {
+  onConnected(transport: EstablishedTransport): void {
     this.#owner.onConnected(this, transport)
   }
 

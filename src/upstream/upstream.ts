@@ -46,7 +46,7 @@ export class Upstream {
     this.name = options.name
     this.endpoints = options.endpoints
     this.#options = options
-    this.#balance = options.balance ?? 'round-robin'
+    this.#balance = options.balance ?? { kind: 'round-robin' }
     this.#random = options.random ?? Math.random
     const members = options.endpoints.map((endpoint) => ({
       endpoint,
@@ -64,9 +64,9 @@ export class Upstream {
 
   /** What `choose` needs of a request: a number that equal clients share where the policy is a hash, 0 elsewhere. */
   hashOf(facts: RequestFacts): number {
-    if (typeof this.#balance === 'string') return 0
+    if (this.#balance.kind !== 'hash') return 0
     // Without its key a request may go anywhere; all of them to one endpoint would be the worst.
-    return hashOfKey(this.#balance.hash, facts) ?? Math.floor(this.#random() * hashes)
+    return hashOfKey(this.#balance.key, facts) ?? Math.floor(this.#random() * hashes)
   }
 
   /** The best endpoint that is not among `tried`; undefined where none is left. */

@@ -26,6 +26,8 @@ export const failureRules = {
     'downstream',
     'the head or the body of the request did not arrive in time, or less than limits.bodyBytesPerSecondMin',
   ),
+  ambiguous_path: rule(400, 'downstream', 'the path leads to one route or another, depending on who reads it'),
+  body_too_large: rule(413, 'downstream', 'the body exceeds limits.requestBodyBytes of the site'),
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),
@@ -73,17 +75,20 @@ export class Failure {
   /** Whether another connection to the same endpoint may do better, or only another endpoint. */
   readonly suspect: Suspect
   readonly cause: unknown
+  /** The code that an HTTP/2 endpoint reset its stream with; undefined for every other failure. */
+  readonly resetCode: number | undefined
 
   constructor(
     code: FailureCode,
     detail: string,
-    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown } = {},
+    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown; resetCode?: number } = {},
   ) {
     this.code = code
     this.detail = detail
     this.retry = more.retry ?? 'never'
     this.suspect = more.suspect ?? 'endpoint'
     this.cause = more.cause
+    this.resetCode = more.resetCode
   }
 
   get status(): number {

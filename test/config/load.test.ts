@@ -39,6 +39,7 @@ describe('loadConfig', () => {
         upstreamResponseMs: 95_000,
         upstreamIdleMs: 4000,
         tunnelIdleMs: 3_600_000,
+        heldBodyMs: 1000,
         shutdownMs: 30_000,
       },
       limits: {
@@ -48,6 +49,7 @@ describe('loadConfig', () => {
         targetBytes: 16_384,
         pipelined: 16,
         requestBodyBytes: null,
+        heldBodyBytes: 16_384,
         bodyBytesPerSecondMin: 100,
         http2: defaultHttp2Limits,
       },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { until, within } from '../support/deadline.js'
-import { forwardTo, Gateway, respondWith } from '../support/gateway.js'
+import { forwardTo, Gateway, redirectTo, respondWith } from '../support/gateway.js'
 import { ReadingUpstream } from '../support/reading-upstream.js'
 import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
 import {
@@ -34,7 +34,7 @@ function contract(wire: ClientWire): void {
       'a.example': forward(upstream.port),
       'scripted.example': forward(scripted.port),
       'b.example': respondWith('from b'),
-      'old.example': { kind: 'redirect', to: 'https://a.example', status: 308 } as const,
+      'old.example': redirectTo('https://a.example'),
     }
     gateway = await new Gateway({ sites, protocol: wire.name }).open()
     client = wire.connect(gateway.port)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ErrorCode, Flag, FrameType } from '../../src/http2/frames.js'
 import { until } from '../support/deadline.js'
-import { Gateway, respondWith } from '../support/gateway.js'
+import { Gateway, redirectTo, respondWith } from '../support/gateway.js'
 import { RawClient as Http2RawClient, requestFields } from '../support/http2-client.js'
 import { RawClient } from '../support/raw-client.js'
 
@@ -22,7 +22,7 @@ describe('an answer of our own', () => {
   let client: RawClient
 
   before(async () => {
-    const moved = { kind: 'redirect', to: 'https://b.example', status: 308 } as const
+    const moved = redirectTo('https://b.example')
     gateway = await new Gateway({ sites: { 'a.example': respondWith('fixed'), 'moved.example': moved } }).open()
   })
   after(() => gateway.close())

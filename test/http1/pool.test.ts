@@ -122,10 +122,10 @@ describe('the connections to an endpoint', () => {
     const early = await new ScriptedUpstream(({ socket }) => socket.write(response('early'))).open()
     gateway = await new Gateway({ sites: { 'a.example': forwardTo(early.port) } }).open()
     client = await RawClient.connect(gateway.port)
-    client.send('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\nhello')
+    client.send('POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 20000\r\n\r\nhello')
     await client.receives(/early$/)
     await early.isDeserted()
-    client.send('world')
+    client.send('x'.repeat(19_995))
     await ask()
     assert.equal(early.connections.length, 2)
     assert.deepEqual(client.statuses, [200, 200])
@@ -191,11 +191,19 @@ describe('a request that meets a connection which the endpoint has just closed',
       })
     }
 
+    test(`by ${how} is sent again, body and all: a small PUT`, async () => {
+      onStale = close
+      client.send('PUT / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\nhi')
+      await until('the second answer', () => client.answers.length === 2)
+      assert.deepEqual(client.statuses, [200, 200])
+      assert.deepEqual(requests, ['GET', 'PUT', 'PUT'])
+    })
+
     for (const [name, bytes] of Object.entries({
       'a POST': 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\nhi',
       'a POST without a body': 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 0\r\n\r\n',
       'a PATCH': 'PATCH / HTTP/1.1\r\nHost: a.example\r\n\r\n',
-      'a PUT whose body is gone': 'PUT / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\n\r\nhi',
+      'a PUT whose body is gone': `PUT / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 20000\r\n\r\n${'x'.repeat(20_000)}`,
     })) {
       test(`by ${how} is never sent twice: ${name}`, async () => {
         onStale = close

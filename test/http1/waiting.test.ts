@@ -7,12 +7,13 @@ import { RawClient } from '../support/raw-client.js'
 import { response, ScriptedUpstream } from '../support/scripted-upstream.js'
 
 const shortMs = 200
-/** An idle time that a busy machine does not exceed between two bytes, and the bytes that take longer than it. */
+/** An idle time that a busy machine does not exceed between two bytes, and the pieces of an upload that take longer than it. */
 const patientMs = 2_000
-const movingBytes = 30
+const movingPieces = 30
+const piece = 'x'.repeat(1024)
 const betweenBytesMs = 100
 const get = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'
-const post = 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\n'
+const post = 'POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: 100000\r\n\r\n'
 /** More than the kernel holds for a connection. */
 const hugeBytes = 32 * 1024 * 1024
 const large = Buffer.alloc(1024 * 1024, 'x')
@@ -92,18 +93,18 @@ describe('waiting is bounded:', () => {
   })
 
   async function sendSlowly(): Promise<void> {
-    client.send(`POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: ${movingBytes}\r\n\r\n`)
+    client.send(`POST / HTTP/1.1\r\nHost: a.example\r\nContent-Length: ${movingPieces * piece.length}\r\n\r\n`)
     let sent = 0
     for await (const _ of setInterval(betweenBytesMs)) {
-      client.send('x')
-      if (++sent === movingBytes) break
+      client.send(piece)
+      if (++sent === movingPieces) break
     }
   }
 
   test('an upload that moves may take longer than any idle time', async () => {
     await open({}, { bodyIdleMs: patientMs, responseMs: 60_000 })
     await sendSlowly()
-    await upstream.receives(/x{30}$/)
+    await upstream.receives(/x{30720}$/)
     upstream.connections[0]?.socket.write(response('whole'))
     await client.receives(/whole$/)
   })
@@ -111,7 +112,7 @@ describe('waiting is bounded:', () => {
   test('an upload that moves keeps an early answer alive', async () => {
     upstream.script = ({ socket, received }) => {
       if (received.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nearly')
-      if (received.endsWith('x'.repeat(movingBytes))) socket.write(',late')
+      if (received.endsWith(piece.repeat(movingPieces))) socket.write(',late')
     }
     await open({}, { bodyIdleMs: patientMs })
     await sendSlowly()

@@ -7,7 +7,7 @@ import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { Downstream } from '../../src/wire/downstream.js'
 import { Failure } from '../../src/wire/failure.js'
 import { Field } from '../../src/wire/field-names.js'
-import { Gateway, respondWith } from '../support/gateway.js'
+import { Gateway, redirectTo, respondWith } from '../support/gateway.js'
 import { type Pair, RawClient, requestFields } from '../support/http2-client.js'
 import { answerHello, CountingSink, fieldsOf, withServer } from './harness.js'
 
@@ -235,7 +235,7 @@ const answersOfSites: readonly (readonly [host: string, status: string])[] = [
 
 test('a site that answers by itself answers an extended CONNECT', async () => {
   const fixed = { ...(respondWith('closed') as RespondAction), status: 503 }
-  const sites = { 'fixed.example': fixed, 'moved.example': { kind: 'redirect', status: 308, to: 'https://x' } } as const
+  const sites = { 'fixed.example': fixed, 'moved.example': redirectTo('https://x') } as const
   const gateway = await new Gateway({ sites, protocol: 'h2' }).open()
   const client = await RawClient.open(gateway.port)
   try {

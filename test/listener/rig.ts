@@ -128,7 +128,8 @@ export async function ask(socket: net.Socket, text: string): Promise<string> {
 /** Waits until the other side has closed, gently or not. */
 export async function ended(socket: net.Socket): Promise<void> {
   if (socket.readableEnded || socket.destroyed) return
-  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  // Not events.once, which a reset would make reject.
+  await new Promise<void>((resolve) => socket.once('end', () => resolve()).once('close', () => resolve()))
 }
 
 /** The error a TLS client ends with. */

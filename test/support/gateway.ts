@@ -4,13 +4,13 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/http/retry.js'
-import type { ForwardAction, ListenerView, SiteAction, VirtualHost } from '../../src/http/routing.js'
+import type { ForwardAction, ListenerView, RedirectAction, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
-import { Upstream } from '../../src/upstream/upstream.js'
+import { type Share, Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
 import { defaultHttp2Limits } from './http2-limits.js'
@@ -18,6 +18,8 @@ import { defaultHttp2Limits } from './http2-limits.js'
 /** Limits and timeouts of a gateway under test; a test changes what it is about. */
 export interface GatewayOptions {
   readonly sites: Readonly<Record<string, SiteAction>>
+  /** What sites want besides, by their names. */
+  readonly policies?: Readonly<Record<string, Partial<VirtualHost>>>
   readonly limits?: Partial<WireLimits>
   readonly timeouts?: Partial<WireTimeouts>
   readonly view?: Partial<ListenerView>
@@ -35,7 +37,7 @@ export function forwardTo(port: number, timeouts: Partial<typeof calmTimeouts> =
   return forwardToAll([port], { timeouts })
 }
 
-/** Forwards to the endpoints at `ports`, the first one first; what is said about retries replaces the default. */
+/** Forwards to the first endpoint of those at `ports`, the others are its backups; what is said about retries replaces the default. */
 export function forwardToAll(
   ports: readonly number[],
   more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
@@ -47,7 +49,18 @@ export function forwardToAll(
     budget: new RetryBudget(defaultRetryBounds, performance.now()),
     ...more.retries,
   }
-  return { kind: 'forward', upstream: new Upstream({ name: 'test', endpoints }), via: true, retries }
+  return {
+    kind: 'forward',
+    upstream: new Upstream({ name: 'test', endpoints, shares: backupsOf(endpoints) }),
+    via: true,
+    retries,
+    strippedBytes: 0,
+  }
+}
+
+/** All but the first one are backups, so that a test knows who is asked first. */
+function backupsOf(endpoints: readonly Endpoint[]): ReadonlyMap<Endpoint, Share> {
+  return new Map(endpoints.slice(1).map((endpoint) => [endpoint, { weight: 1, isBackup: true }]))
 }
 
 function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): Endpoint {
@@ -57,6 +70,11 @@ function endpointAt(port: number, timeouts: Partial<typeof calmTimeouts> = {}): 
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
   })
+}
+
+/** Sends clients to another origin, path and query kept. */
+export function redirectTo(to: string): RedirectAction {
+  return { kind: 'redirect', to, replacedBytes: 0, status: 308 }
 }
 
 /** Answers with a text. */
@@ -78,11 +96,17 @@ export class Gateway {
       listener: 'test',
       generation: 1,
       isSecure: true,
-      sites: createHostMap(Object.entries(options.sites).map(([id, action]) => [id, siteOf(id, action)])),
+      sites: createHostMap(
+        Object.entries(options.sites).map(([id, action]) => [
+          id,
+          { id, action, access: true, ...options.policies?.[id] },
+        ]),
+      ),
       redirectToHttps: false,
       access: true,
       logQuery: true,
       logHeaders: [],
+      heldBodies: { bytesMax: 16_384, chunkedMs: 1000 },
       ...options.view,
     }
     const service = new RequestHandler({
@@ -145,10 +169,6 @@ export function connectionOf(peer: string): Connection {
     sni: null,
     tlsVersion: 'TLSv1.3',
   }
-}
-
-function siteOf(id: string, action: SiteAction): VirtualHost {
-  return { id, action, access: true }
 }
 
 const entryKeys = [

@@ -48,19 +48,19 @@ function down(endpoint: Endpoint): Endpoint {
 
 describe('round-robin', () => {
   test('takes each endpoint in turn', () => {
-    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: 'round-robin' })
+    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: { kind: 'round-robin' } })
     assert.equal(choices(upstream, 7).join(' '), 'a b c a b c a')
   })
 
   test('follows weights exactly, and smoothly', () => {
-    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: 'round-robin', weights: [5, 1, 1] })
+    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: { kind: 'round-robin' }, weights: [5, 1, 1] })
     assert.equal(choices(upstream, 7).join(''), 'aabacaa')
     assert.deepEqual(countsOf(choices(upstream, 700)), { a: 500, b: 100, c: 100 })
   })
 
   test('leaves out what was tried and what is down, and keeps the others balanced', () => {
     const [a, b, c, d] = namedEndpoints('a', 'b', 'c', 'd') as [Endpoint, Endpoint, Endpoint, Endpoint]
-    const upstream = upstreamOf([a, down(b), c, d], { balance: 'round-robin' })
+    const upstream = upstreamOf([a, down(b), c, d], { balance: { kind: 'round-robin' } })
     assert.deepEqual(countsOf(choices(upstream, 100, [a])), { c: 50, d: 50 })
     assert.equal(upstream.choose(0, [a, c, d]), undefined)
   })
@@ -69,7 +69,11 @@ describe('round-robin', () => {
 describe('backups', () => {
   test('get nothing while another is available, everything when none is, and share it by weight', () => {
     const [a, b, c, d] = namedEndpoints('a', 'b', 'c', 'd') as [Endpoint, Endpoint, Endpoint, Endpoint]
-    const upstream = upstreamOf([a, b, c, d], { balance: 'round-robin', weights: [1, 1, 2, 1], backups: [2, 3] })
+    const upstream = upstreamOf([a, b, c, d], {
+      balance: { kind: 'round-robin' },
+      weights: [1, 1, 2, 1],
+      backups: [2, 3],
+    })
     assert.deepEqual(countsOf(choices(upstream, 100)), { a: 50, b: 50 })
     down(a)
     assert.deepEqual(countsOf(choices(upstream, 100)), { b: 100 })
@@ -82,7 +86,7 @@ describe('backups', () => {
 
   test('are where a retry goes when all others were tried', () => {
     const [a, b] = namedEndpoints('a', 'b') as [Endpoint, Endpoint]
-    const upstream = upstreamOf([a, b], { balance: 'round-robin', backups: [1] })
+    const upstream = upstreamOf([a, b], { balance: { kind: 'round-robin' }, backups: [1] })
     assert.equal(upstream.choose(0, [a]), b)
     assert.equal(upstream.choose(0, [a, b]), undefined)
   })
@@ -109,27 +113,27 @@ describe('policies that look at requests in flight', () => {
 
   test('least-requests takes the endpoint with the fewest', async () => {
     const { endpoints, end } = await busy([3, 1, 2])
-    assert.deepEqual(countsOf(choices(upstreamOf(endpoints, { balance: 'least-requests' }), 10)), { b: 10 })
+    assert.deepEqual(countsOf(choices(upstreamOf(endpoints, { balance: { kind: 'least-requests' } }), 10)), { b: 10 })
     await end()
   })
 
   test('least-requests counts them by weight', async () => {
     const { endpoints, end } = await busy([3, 2])
-    const just = upstreamOf(endpoints, { balance: 'least-requests', weights: [2, 1] })
+    const just = upstreamOf(endpoints, { balance: { kind: 'least-requests' }, weights: [2, 1] })
     assert.deepEqual(countsOf(choices(just, 10)), { a: 10 })
-    const notQuite = upstreamOf(endpoints, { balance: 'least-requests', weights: [4, 3] })
+    const notQuite = upstreamOf(endpoints, { balance: { kind: 'least-requests' }, weights: [4, 3] })
     assert.deepEqual(countsOf(choices(notQuite, 10)), { b: 10 })
     await end()
   })
 
   test('least-requests shares among equals by weight, or an idle upstream would use one endpoint', () => {
-    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: 'least-requests', weights: [3, 1] })
+    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: { kind: 'least-requests' }, weights: [3, 1] })
     assert.deepEqual(countsOf(choices(upstream, 100)), { a: 75, b: 25 })
   })
 
   test('random-two takes the better of two drawn: the worst one never, the others alike', async () => {
     const { endpoints, end } = await busy([3, 0, 0])
-    const upstream = upstreamOf(endpoints, { balance: 'random-two', random: seededRandom(7) })
+    const upstream = upstreamOf(endpoints, { balance: { kind: 'random-two' }, random: seededRandom(7) })
     const { a, b = 0, c = 0 } = countsOf(choices(upstream, 3000))
     assert.equal(a, undefined)
     assert.ok(Math.abs(b - c) < 300, `${b} and ${c}`)
@@ -138,14 +142,14 @@ describe('policies that look at requests in flight', () => {
 
   test('random-two draws by weight', () => {
     const random = seededRandom(7)
-    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: 'random-two', weights: [3, 1], random })
+    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: { kind: 'random-two' }, weights: [3, 1], random })
     const { a = 0 } = countsOf(choices(upstream, 4000))
     assert.ok(Math.abs(a - 3000) < 200, String(a))
   })
 
   test('random-two takes what is left, and the one that chance points at when all is equal', () => {
     const [a, b] = namedEndpoints('a', 'b') as [Endpoint, Endpoint]
-    const last = upstreamOf([a, b], { balance: 'random-two', random: () => 0.999 })
+    const last = upstreamOf([a, b], { balance: { kind: 'random-two' }, random: () => 0.999 })
     assert.equal(last.choose(0, []), b)
     assert.equal(last.choose(0, [b]), a)
     assert.equal(last.choose(0, [a, b]), undefined)
@@ -172,7 +176,7 @@ describe('policies that look at requests in flight', () => {
 
 describe('hash', () => {
   const names = Array.from({ length: 10 }, (_, index) => `http://10.0.0.${index}:80`)
-  const balance: Balance = { hash: 'client' }
+  const balance: Balance = { kind: 'hash', key: { kind: 'client' } }
   const keys = Array.from({ length: 10_000 }, (_, index) => `203.0.113.${index}`)
 
   function hashFor(upstream: Upstream, clientAddress: string): number {
@@ -238,20 +242,26 @@ describe('hash', () => {
     }
     const hashed = (balance: Balance, of = facts): number => upstreamOf([], { balance, random: () => 0.5 }).hashOf(of)
     const hashes = [
-      hashed({ hash: 'client' }),
-      hashed({ hash: 'host' }),
-      hashed({ hash: 'path' }),
-      hashed({ hash: { header: 'x-user' } }),
-      hashed({ hash: { cookie: 'sid' } }),
+      hashed({ kind: 'hash', key: { kind: 'client' } }),
+      hashed({ kind: 'hash', key: { kind: 'host' } }),
+      hashed({ kind: 'hash', key: { kind: 'path' } }),
+      hashed({ kind: 'hash', key: { kind: 'header', name: 'x-user' } }),
+      hashed({ kind: 'hash', key: { kind: 'cookie', name: 'sid' } }),
     ]
     assert.equal(new Set(hashes).size, hashes.length)
-    assert.equal(hashed({ hash: 'path' }, { ...facts, clientAddress: 'z', host: 'z' }), hashes[2])
-    assert.equal(hashed('round-robin'), 0)
+    assert.equal(
+      hashed({ kind: 'hash', key: { kind: 'path' } }, { ...facts, clientAddress: 'z', host: 'z' }),
+      hashes[2],
+    )
+    assert.equal(hashed({ kind: 'round-robin' }), 0)
   })
 
   test('spreads requests that have no key at random, since they have nothing in common', () => {
     const random = seededRandom(3)
-    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: { hash: { cookie: 'sid' } }, random })
+    const upstream = upstreamOf(namedEndpoints('a', 'b'), {
+      balance: { kind: 'hash', key: { kind: 'cookie', name: 'sid' } },
+      random,
+    })
     const places = Array.from({ length: 1000 }, () => upstream.choose(hashFor(upstream, ''), [])?.label ?? 'none')
     const { a = 0 } = countsOf(places)
     assert.ok(a > 400 && a < 600, String(a))
@@ -261,7 +271,7 @@ describe('hash', () => {
 describe('the order of an upstream', () => {
   test('is that in which its endpoints are tried, backups last', () => {
     const endpoints = namedEndpoints('a', 'b', 'c')
-    const upstream = upstreamOf(endpoints, { balance: 'round-robin', weights: [1, 1, 2], backups: [1] })
+    const upstream = upstreamOf(endpoints, { balance: { kind: 'round-robin' }, weights: [1, 1, 2], backups: [1] })
     assert.deepEqual(
       upstream.order(0).map(({ label }) => label),
       ['c', 'a', 'b'],
@@ -269,14 +279,14 @@ describe('the order of an upstream', () => {
   })
 
   test('is that of the key for a hash', () => {
-    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: { hash: 'host' } })
+    const upstream = upstreamOf(namedEndpoints('a', 'b', 'c'), { balance: { kind: 'hash', key: { kind: 'host' } } })
     const [first, second] = upstream.order(42)
     assert.equal(upstream.choose(42, []), first)
     assert.equal(upstream.choose(42, [first as Endpoint]), second)
   })
 
   test('is told without taking anybody out of turn', () => {
-    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: 'round-robin' })
+    const upstream = upstreamOf(namedEndpoints('a', 'b'), { balance: { kind: 'round-robin' } })
     upstream.order(0)
     assert.equal(choices(upstream, 3).join(''), 'aba')
   })

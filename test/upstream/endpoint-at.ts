@@ -1,9 +1,10 @@
 // Endpoints under test, and requests to send to them; a test says only what it is about.
-import { Endpoint, type EndpointOptions } from '../../src/upstream/endpoint.js'
+import { Endpoint, type EndpointObserver, type EndpointOptions } from '../../src/upstream/endpoint.js'
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../src/wire/attempt.js'
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { ResponseHead } from '../../src/wire/downstream.js'
 import type { Failure } from '../../src/wire/failure.js'
+import { HeaderBlock } from '../../src/wire/header-block.js'
 import { until } from '../support/deadline.js'
 
 /** Settings that no test reaches by accident. */
@@ -15,11 +16,16 @@ export const calmSettings = {
 /** An endpoint on the loopback; nothing is dialled before something is sent. */
 export function endpointAt(port: number, more: Partial<EndpointOptions> = {}): Endpoint {
   return new Endpoint({
-    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
+    address: loopback(port),
     label: `http://127.0.0.1:${port}`,
     ...calmSettings,
     ...more,
   })
+}
+
+/** An address on the loopback. */
+export function loopback(port: number): EndpointOptions['address'] {
+  return { kind: 'tcp', host: '127.0.0.1', port, tls: false }
 }
 
 /** Endpoints that nobody dials, by name. */
@@ -30,7 +36,8 @@ export function namedEndpoints(...names: readonly string[]): Endpoint[] {
 /** A request without a body. */
 export function get(path = '/'): OutgoingRequest {
   const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a.example\r\n\r\n`)
-  return { method: 'GET', head, fields: undefined, body: undefined, upgrade: undefined }
+  const fields = { scheme: 'http', authority: 'a.example', path, headers: new HeaderBlock() } as const
+  return { method: 'GET', head, fields, body: undefined, upgrade: undefined }
 }
 
 /** What became of one attempt: a status, a failure, or nothing yet. */
@@ -74,6 +81,14 @@ export class Outcome implements AttemptObserver, BodySink {
   async settled(): Promise<this> {
     await until('an attempt is over', () => this.isComplete || this.failure !== undefined)
     return this
+  }
+}
+
+/** Hears of changes of health, and writes them down. */
+export function observerOf(log: string[]): EndpointObserver {
+  return {
+    onDown: ({ label }, { by, detail }) => log.push(`${label} down by ${by}: ${detail}`),
+    onUp: ({ label }, { by, detail }) => log.push(`${label} up by ${by}: ${detail}`),
   }
 }
 

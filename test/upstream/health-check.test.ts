@@ -3,12 +3,12 @@ import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { checkedBytesMax } from '../../src/upstream/check-exchange.js'
 import { CheckedHealth } from '../../src/upstream/checked-health.js'
-import type { Endpoint, EndpointObserver, EndpointOptions } from '../../src/upstream/endpoint.js'
+import type { Endpoint, EndpointOptions } from '../../src/upstream/endpoint.js'
 import { type HealthCheckOptions, jittered } from '../../src/upstream/health-check.js'
 import { Upstream } from '../../src/upstream/upstream.js'
 import { until } from '../support/deadline.js'
 import { answering, response, type Script, ScriptedUpstream } from '../support/scripted-upstream.js'
-import { calmSettings, endpointAt, send } from './endpoint-at.js'
+import { calmSettings, endpointAt, loopback, observerOf, send } from './endpoint-at.js'
 
 const wellAnswer = response('ok')
 const illAnswer = 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n'
@@ -16,7 +16,6 @@ const illAnswer = 'HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r
 const quick: HealthCheckOptions = {
   path: '/healthz',
   host: 'shop.example',
-  scheme: 'http',
   expect: [{ from: 200, to: 399 }],
   intervalMs: 1,
   timeoutMs: 15_000,
@@ -78,16 +77,8 @@ describe('an endpoint that is checked', () => {
   })
 
   function check(healthCheck: Partial<HealthCheckOptions> = {}, more: Partial<EndpointOptions> = {}): Upstream {
-    const observer: EndpointObserver = {
-      onDown: (_, { by, detail }) => log.push(`down by ${by}: ${detail}`),
-      onUp: (_, { by, detail }) => log.push(`up by ${by}: ${detail}`),
-    }
-    endpoint = endpointAt(server.port, {
-      healthCheck: { ...quick, ...healthCheck },
-      observer,
-      random: () => 0,
-      ...more,
-    })
+    const alone = { observer: observerOf(log), random: () => 0, label: 'it' }
+    endpoint = endpointAt(server.port, { healthCheck: { ...quick, ...healthCheck }, ...alone, ...more })
     const upstream = new Upstream({ name: 'test', endpoints: [endpoint] })
     upstream.activate()
     return upstream
@@ -98,7 +89,7 @@ describe('an endpoint that is checked', () => {
     await server.accepts(3)
     const [first] = server.connections
     assert.match(first?.received ?? '', /^GET \/healthz HTTP\/1\.1\r\nhost: shop\.example\r\n/)
-    assert.match(first?.received ?? '', /\r\nconnection: close\r\n\r\n$/)
+    assert.match(first?.received ?? '', /\r\nconnection: close\r\n[\s\S]*\r\naccept: \*\/\*\r\n\r\n$/)
     assert.equal(first?.received.split('GET').length, 2)
     await until('the first connection ends', () => first?.isClosed === true)
     assert.deepEqual(log, [])
@@ -111,7 +102,7 @@ describe('an endpoint that is checked', () => {
     await until('it is down', () => !endpoint.isUp)
     assert.equal(server.connections.length, 1)
     assert.equal(upstream.choose(0, []), undefined)
-    assert.deepEqual(log, ['down by check: status 500'])
+    assert.deepEqual(log, ['it down by check: status 500'])
   })
 
   test('comes back after `rise` checks, and changes alone are told', async () => {
@@ -122,7 +113,7 @@ describe('an endpoint that is checked', () => {
     server.script = answering(wellAnswer)
     await until('it is up', () => endpoint.isUp)
     assert.ok(server.connections.length >= length + 1)
-    assert.deepEqual(log, ['down by check: status 500', 'up by check: its checks succeed'])
+    assert.deepEqual(log, ['it down by check: status 500', 'it up by check: its checks succeed'])
   })
 
   test('falls after `fall` checks once it was well', async () => {
@@ -159,7 +150,7 @@ describe('an endpoint that is checked', () => {
     server.script = () => undefined
     check({ timeoutMs: 100 })
     await until('it is down', () => !endpoint.isUp)
-    assert.deepEqual(log, ['down by check: not done within 100 ms'])
+    assert.deepEqual(log, ['it down by check: not done within 100 ms'])
     await until('the connection is given up', () => server.connections[0]?.isClosed === true)
   })
 
@@ -167,7 +158,7 @@ describe('an endpoint that is checked', () => {
     const { port } = server
     await server.close()
     server = await new ScriptedUpstream(() => undefined).open()
-    check({}, { address: { kind: 'tcp', host: '127.0.0.1', port, tls: false } })
+    check({}, { address: loopback(port) })
     await until('it is down', () => !endpoint.isUp)
     assert.match(log[0] ?? '', /upstream_unreachable/)
     const again = createServer((socket) => socket.once('data', () => socket.end(wellAnswer))).listen(port, '127.0.0.1')
@@ -232,7 +223,7 @@ describe('an endpoint that is checked', () => {
     assert.equal(endpoint.isUp, false)
     endpoint.reconfigure({ ...calmSettings, healthCheck: undefined })
     assert.equal(endpoint.isUp, true)
-    assert.deepEqual(log.at(-1), 'up by check: it is checked no more')
+    assert.deepEqual(log.at(-1), 'it up by check: it is checked no more')
   })
 
   test('is checked by the same clockwork over a reload that changes nothing', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { Endpoint, EndpointObserver } from '../../src/upstream/endpoint.js'
+import type { Endpoint } from '../../src/upstream/endpoint.js'
 import { Upstream } from '../../src/upstream/upstream.js'
 import { answering, response, type Script, ScriptedUpstream } from '../support/scripted-upstream.js'
-import { calmSettings, endpointAt, send } from './endpoint-at.js'
+import { calmSettings, endpointAt, observerOf, send } from './endpoint-at.js'
 
 const passive = { failures: 3, windowMs: 60_000, ejectMs: 1000 }
 const unavailable = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n'
@@ -27,10 +27,7 @@ describe('an upstream with a failing endpoint', () => {
     bad = await new ScriptedUpstream(answering(unavailable)).open()
     now = 0
     log = []
-    const observer: EndpointObserver = {
-      onDown: (endpoint, { by, detail }) => log.push(`${endpoint.label} down by ${by}: ${detail}`),
-      onUp: (endpoint, { by, detail }) => log.push(`${endpoint.label} up by ${by}: ${detail}`),
-    }
+    const observer = observerOf(log)
     const more = { passive, observer, now: () => now }
     endpoints = [endpointAt(good.port, { label: 'good', ...more }), endpointAt(bad.port, { label: 'bad', ...more })]
     upstream = new Upstream({ name: 'test', endpoints })

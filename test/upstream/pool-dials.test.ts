@@ -5,12 +5,13 @@ import { ConnectionPool, type PoolOwner } from '../../src/upstream/connection-po
 import { Dial, type DialObserver } from '../../src/upstream/dial.js'
 import { Places } from '../../src/upstream/places.js'
 import { Lookups } from '../../src/upstream/resolve-lookups.js'
+import type { EstablishedTransport } from '../../src/upstream/transport.js'
 import { DialTarget } from '../../src/upstream/transport-target.js'
-import type { ClientConnection, ClientConnectionOwner, Transport } from '../../src/wire/client-connection.js'
+import type { ClientConnection, ClientConnectionOwner } from '../../src/wire/client-connection.js'
 import { Failure } from '../../src/wire/failure.js'
 import { until } from '../support/deadline.js'
 import { answering, response, ScriptedUpstream } from '../support/scripted-upstream.js'
-import { calmSettings, get, Outcome, type Sent } from './endpoint-at.js'
+import { calmSettings, get, loopback, Outcome, type Sent } from './endpoint-at.js'
 
 /** The owner of a pool under test: connections are made when the test says so. */
 class SlowOwner implements PoolOwner {
@@ -18,10 +19,11 @@ class SlowOwner implements PoolOwner {
   readonly failures: Failure[] = []
   cancelled = 0
   deserted = 0
-  readonly #port: number
+  readonly #target: DialTarget
 
   constructor(port: number) {
-    this.#port = port
+    const observer = { isInUse: () => true, onAddresses: () => undefined, onPeerCertificate: () => undefined }
+    this.#target = new DialTarget({ address: loopback(port), protocol: 'http1', lookups: new Lookups(), observer })
   }
 
   dial(observer: DialObserver): { cancel(): void } {
@@ -29,19 +31,13 @@ class SlowOwner implements PoolOwner {
     return { cancel: () => this.cancelled++ }
   }
 
-  open(transport: Transport, owner: ClientConnectionOwner): ClientConnection {
+  open(transport: EstablishedTransport, owner: ClientConnectionOwner): ClientConnection {
     return openConnection({ transport, ...calmSettings, owner })
   }
 
   /** Makes the connection of the dial with this number. */
   connect(index: number): void {
-    const target = new DialTarget({
-      address: { kind: 'tcp', host: '127.0.0.1', port: this.#port, tls: false },
-      protocol: 'http1',
-      lookups: new Lookups(),
-      observer: { isInUse: () => true, onAddresses: () => undefined, onPeerCertificate: () => undefined },
-    })
-    new Dial({ target, connectMs: 15_000 }, this.observers[index] as DialObserver)
+    new Dial({ target: this.#target, connectMs: 15_000 }, this.observers[index] as DialObserver)
   }
 
   refuse(index: number): void {
@@ -169,6 +165,26 @@ describe('connections in the making', () => {
     await until('all are sent', () => upstream.received.split('GET').length === 4)
     for (const { socket } of upstream.connections) socket.write(response('ok'))
     for (const each of sent) assert.equal((await each.settled()).status, 200)
+  })
+
+  test('that fail for want of something of our own are not held against the endpoint', () => {
+    open()
+    const sent = send()
+    const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' })
+    owner.observers[0]?.onFailure(new Failure('upstream_unreachable', 'EMFILE', { retry: 'always', cause }))
+    assert.equal(sent.failure?.code, 'upstream_unreachable')
+    assert.deepEqual(owner.failures, [])
+  })
+
+  test('leave a deserted pool when its only request finds no place to wait: one made for a client is forgotten', async () => {
+    const places = new Places({ connections: 1, queued: 0, queueMs: 60_000 }, () => undefined)
+    pool = new ConnectionPool({ owner, places, isShared: false })
+    const late = new ConnectionPool({ owner, places, isShared: false })
+    send()
+    const outcome = new Outcome()
+    late.send(get(), outcome, 'pooled')
+    assert.equal((await outcome.settled()).failure?.code, 'overloaded')
+    assert.equal(owner.deserted, 1)
   })
 
   test('leave a deserted pool when the last one is given up', () => {

@@ -194,6 +194,21 @@ describe('the pool of an HTTP/1 endpoint', () => {
     assert.equal(endpoint.connections, 0)
   })
 
+  test('when its name has other addresses, lets connections to the old ones end with what is in flight', async () => {
+    open({})
+    const [busy] = sendAll('/a', '/b') as [Sent, Sent]
+    await arrives(2)
+    answer(1)
+    await until('one is unused', () => endpoint.active === 1)
+    endpoint.onAddresses(['127.0.0.1'])
+    assert.equal(endpoint.connections, 2)
+    endpoint.onAddresses(['127.0.0.2'])
+    await until('the unused one closes', () => endpoint.connections === 1)
+    answer(0)
+    assert.equal((await busy.settled()).status, 200)
+    await upstream.isDeserted()
+  })
+
   test('new timeouts reach the connections that are open', async () => {
     open({})
     sendAll('/a')

@@ -1,0 +1,67 @@
+// One site, compiled: what its answers, routes, pages and policies mean to the handler of requests. Used by the snapshot.
+import type { Answer, ErrorPageConfig, VhostConfig } from '../config/config.js'
+import { headerPolicy } from '../http/header-policy.js'
+import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
+import { formatOrigin } from '../net/origin.js'
+import type { UpstreamCompiler } from './upstreams.js'
+
+/** Compiles a site; what it does not ask for is left out, so that requests do not ask for it either. */
+export function virtualHostOf(vhost: VhostConfig, upstreams: UpstreamCompiler): VirtualHost {
+  const { headers, routes, errorPages, limits } = vhost
+  const actionAt = (answer: Answer, path: ReplacedPath) => actionOf(answer, path, { vhost, upstreams })
+  return {
+    id: vhost.id,
+    action: actionAt(vhost.answer, wholePath),
+    access: vhost.log.access,
+    routes: nonEmpty(
+      routes.map(({ path, answer, stripPrefix }) => {
+        return { path, action: actionAt(answer, { replacedBytes: path.length, isStripped: stripPrefix }) }
+      }),
+    ),
+    upstreamHost: headers.request.host,
+    requestHeaders: headerPolicy(headers.request),
+    responseHeaders: headerPolicy(headers.response),
+    errorPages: errorPages.length === 0 ? undefined : pagesOf(errorPages),
+    requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
+  }
+}
+
+/** The part of a path that a route is for. */
+interface ReplacedPath {
+  readonly replacedBytes: number
+  /** Whether the endpoint gets the path without it. */
+  readonly isStripped: boolean
+}
+
+const wholePath: ReplacedPath = { replacedBytes: 0, isStripped: false }
+
+interface ActionParts {
+  readonly vhost: VhostConfig
+  readonly upstreams: UpstreamCompiler
+}
+
+function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: ActionParts): SiteAction {
+  if (answer.kind === 'upstream') {
+    return {
+      kind: 'forward',
+      upstream: upstreams.upstreamOf(answer, vhost.id),
+      retries: upstreams.retriesOf(answer),
+      via: vhost.via,
+      strippedBytes: path.isStripped ? path.replacedBytes : 0,
+    }
+  }
+  if (answer.kind === 'redirect') {
+    const origin = answer.origin === undefined ? '' : formatOrigin(answer.origin)
+    const { replacedBytes } = path
+    return { kind: 'redirect', to: `${origin}${answer.path}`, replacedBytes, status: answer.status }
+  }
+  return { ...answer, body: Buffer.from(answer.body) }
+}
+
+function pagesOf(pages: readonly ErrorPageConfig[]): ReadonlyMap<number, ErrorPage> {
+  return new Map(pages.map(({ status, contentType, page }) => [status, { contentType, body: Buffer.from(page.text) }]))
+}
+
+function nonEmpty<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items
+}

@@ -1,8 +1,13 @@
-// Every configured certificate once, the most urgent first. Pure; used by certs.
+// Every configured certificate once, the most urgent first, with all that is wrong with it. Pure; used by certs.
 import type { CertificateFiles, Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
-import { daysLeft, type ExpiryState, expiryState } from '../tls/expiry.js'
-import { unusableErrors } from './findings.js'
+import { pairKey, type ShelvedPair } from '../server/certificate-shelf.js'
+import { ownDefects, siteDefects } from '../server/pair-defects.js'
+import type { ServingSite } from '../server/sites.js'
+import type { Certificate, IntermediateFacts } from '../tls/certificate.js'
+import type { CertificateDefect } from '../tls/defects.js'
+import { daysLeft, type ExpiryState, expiryState, renewalDueMs } from '../tls/expiry.js'
+import { siteOf, unusableErrors } from './findings.js'
 import type { Inspection } from './inspection.js'
 
 /** `unusable`: the files cannot be served as they are. */
@@ -22,68 +27,135 @@ export interface ListedCertificate {
   /** ISO 8601 in UTC. */
   readonly notBefore: string | null
   readonly notAfter: string | null
+  /** From when on a renewal is late. */
+  readonly renewalDue: string | null
+  /** What an authority's renewal information (ARI) is asked by. */
+  readonly renewalId: string | null
   readonly daysLeft: number | null
   readonly serial: string | null
   readonly fingerprint256: string | null
+  /** The authorities that are sent with it, nearest first. */
+  readonly chain: readonly ListedAuthority[]
   /** Why it is unusable, at the first place that names it. */
   readonly errors: readonly ConfigError[]
+  /** What is wrong with it beyond that and its dates. */
+  readonly defects: readonly CertificateDefect[]
+}
+
+/** An authority of a chain. */
+export interface ListedAuthority {
+  readonly level: ExpiryState
+  readonly subject: string
+  readonly notAfter: string
+  readonly daysLeft: number
+  readonly serial: string
+  readonly fingerprint256: string
 }
 
 /** The certificates of the fallback and of the sound sites. */
 export function listCertificates(config: Config, inspection: Inspection, nowMs: number): readonly ListedCertificate[] {
-  return groupUsers(config)
-    .map((group) => listed(group, inspection, nowMs))
+  return groupUsers(config, inspection)
+    .map((group) => listed(group, nowMs))
     .sort(byUrgency)
+}
+
+/** Whether somebody has to do something about it. */
+export function needsHand({ level, chain, defects }: ListedCertificate): boolean {
+  return (
+    level !== 'ok' || chain.some((authority) => authority.level !== 'ok') || defects.some(({ act }) => act !== 'info')
+  )
 }
 
 interface UserGroup {
   readonly files: CertificateFiles
-  readonly vhosts: string[]
+  readonly pair: ShelvedPair | undefined
+  readonly sites: ServingSite[]
   readonly fallback: boolean
 }
 
-function groupUsers({ fallbackCertificate: fallback, vhosts }: Config): UserGroup[] {
+function groupUsers({ fallbackCertificate, vhosts }: Config, { pair }: Inspection): UserGroup[] {
   const groups = new Map<string, UserGroup>()
-  if (fallback !== undefined) groups.set(keyOf(fallback), { files: fallback, vhosts: [], fallback: true })
-  for (const { id, certificates } of vhosts) {
-    for (const files of certificates) {
-      const group = groups.get(keyOf(files)) ?? { files, vhosts: [], fallback: false }
-      groups.set(keyOf(files), group)
-      group.vhosts.push(id)
-    }
+  const groupOf = (files: CertificateFiles, fallback: boolean): UserGroup => {
+    const group = groups.get(pairKey(files)) ?? { files, pair: pair(files), sites: [], fallback }
+    groups.set(pairKey(files), group)
+    return group
+  }
+  if (fallbackCertificate !== undefined) groupOf(fallbackCertificate, true)
+  for (const vhost of vhosts) {
+    const site = siteOf(vhost, pair)
+    for (const files of vhost.certificates) groupOf(files, false).sites.push(site)
   }
   return [...groups.values()]
 }
 
-function keyOf({ cert, key }: CertificateFiles): string {
-  return `${cert}\0${key}`
-}
-
-function listed({ files, vhosts, fallback }: UserGroup, inspection: Inspection, nowMs: number): ListedCertificate {
-  const pair = inspection.pair(files)
+function listed({ files, pair, sites, fallback }: UserGroup, nowMs: number): ListedCertificate {
   const errors = pair === undefined ? [] : unusableErrors(pair)
   const certificate = pair?.certificate
-  const level = certificate === undefined || errors.length > 0 ? 'unusable' : expiryState(certificate, nowMs)
+  const isUnusable = certificate === undefined || errors.length > 0
   return {
-    level,
+    level: isUnusable ? 'unusable' : expiryState(certificate, nowMs),
     certificate: files.cert,
     key: files.key,
-    vhosts,
+    vhosts: sites.map(({ vhost }) => vhost.id),
     fallback,
-    issuer: certificate?.issuer ?? null,
-    names: certificate?.names ?? null,
-    keyType: certificate?.keyType ?? null,
-    notBefore: isoTime(certificate?.notBeforeMs),
-    notAfter: isoTime(certificate?.notAfterMs),
-    daysLeft: certificate === undefined ? null : daysLeft(certificate, nowMs),
-    serial: certificate?.serial ?? null,
-    fingerprint256: certificate?.fingerprint256 ?? null,
+    ...(certificate === undefined ? nothingKnown : factsOf(certificate, nowMs)),
     errors,
+    defects: pair === undefined || certificate === undefined ? [] : defectsOf({ pair, certificate, sites }),
   }
 }
 
-function isoTime(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : new Date(timeMs).toISOString()
+type Facts = Omit<ListedCertificate, 'level' | 'certificate' | 'key' | 'vhosts' | 'fallback' | 'errors' | 'defects'>
+
+const nothingKnown: Facts = {
+  issuer: null,
+  names: null,
+  keyType: null,
+  notBefore: null,
+  notAfter: null,
+  renewalDue: null,
+  renewalId: null,
+  daysLeft: null,
+  serial: null,
+  fingerprint256: null,
+  chain: [],
+}
+
+function factsOf(certificate: Certificate, nowMs: number): Facts {
+  const { issuer, names, keyType, notBeforeMs, notAfterMs, renewalId, serial, fingerprint256, intermediates } =
+    certificate
+  return {
+    issuer,
+    names,
+    keyType,
+    notBefore: isoTime(notBeforeMs),
+    notAfter: isoTime(notAfterMs),
+    renewalDue: isoTime(renewalDueMs(certificate)),
+    renewalId: renewalId ?? null,
+    daysLeft: daysLeft(certificate, nowMs),
+    serial,
+    fingerprint256,
+    chain: intermediates.map((authority) => listedAuthority(authority, nowMs)),
+  }
+}
+
+function listedAuthority(authority: IntermediateFacts, nowMs: number): ListedAuthority {
+  const { subject, notAfterMs, serial, fingerprint256 } = authority
+  const level = expiryState(authority, nowMs)
+  return { level, subject, notAfter: isoTime(notAfterMs), daysLeft: daysLeft(authority, nowMs), serial, fingerprint256 }
+}
+
+interface PairInUse {
+  readonly pair: ShelvedPair
+  readonly certificate: Certificate
+  readonly sites: readonly ServingSite[]
+}
+
+function defectsOf({ pair, certificate, sites }: PairInUse): CertificateDefect[] {
+  return [...ownDefects(pair, sites), ...sites.flatMap((site) => siteDefects(certificate, site))]
+}
+
+function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString()
 }
 
 const urgency: Record<CertificateLevel, number> = {

@@ -1,6 +1,9 @@
-// hostward certs: every certificate with its sites and how long it lasts, the most urgent first.
-import { formatConfigError } from '../config/config-error.js'
-import { type CertificateLevel, type ListedCertificate, listCertificates } from './certificate-list.js'
+// hostward certs: every certificate with its sites, how long it lasts and what is wrong with it, the most urgent first;
+// and what a running server really serves.
+import { parseBind } from '../net/address.js'
+import { clockDoubt } from '../server/clock.js'
+import { type ListedCertificate, listCertificates, needsHand } from './certificate-list.js'
+import { certificateReport, servedReport } from './certificate-report.js'
 import {
   type Command,
   configFile,
@@ -11,29 +14,38 @@ import {
   jsonUsage,
   type OptionValues,
   type Terminal,
+  textOption,
   toJson,
+  UsageError,
 } from './command.js'
-import { displayPath } from './display-path.js'
 import { findingsOf } from './findings.js'
 import { inspect } from './inspection.js'
-import { type Column, formatTable } from './table.js'
+import { compareServed, type ServedName } from './served-comparison.js'
 import { tellLeftOut, tellUnusable } from './unusable.js'
 
 /** The command. */
 export const certs: Command = {
   name: 'certs',
-  summary: 'list the certificates, their sites and how long they last, the most urgent first',
-  usage: [configUsage, jsonUsage],
+  summary: 'list the certificates, their sites, their end and their defects, the most urgent first',
+  usage: [
+    configUsage,
+    '--served HOST:PORT   ask a running server, this one or any other, what it serves for each name',
+    jsonUsage,
+  ],
   details: [
     'Levels, with L the lifetime of the certificate: `warn` with min(L/4, 30 days) left, `critical` with',
     'min(L/10, 7 days) left, `expired`, `not yet valid`, and `unusable` where the files cannot be served.',
-    'Exit codes: 0 all are well, 1 one of them is warn or worse or a site has mistakes, 2 usage.',
+    'It reads what is on disk. With --served it makes one TLS handshake for each configured name (a wildcard is',
+    'asked by one name below it, addresses cannot be asked), believes nothing and compares fingerprints.',
+    'Exit codes: 0 all are well, 1 a hand is needed (a level, a defect, a site with mistakes, or something else',
+    'is served than what is on disk), 2 usage.',
   ],
-  options: { ...configOption, ...jsonOption },
+  options: { ...configOption, ...jsonOption, served: { type: 'string' } },
   run: runCerts,
 }
 
 async function runCerts(values: OptionValues, terminal: Terminal): Promise<number> {
+  const address = servedAddress(values)
   const inspection = await inspect(configFile(values))
   const { config } = inspection.loaded
   if (config === undefined) {
@@ -41,62 +53,47 @@ async function runCerts(values: OptionValues, terminal: Terminal): Promise<numbe
     return exitCode.mistakes
   }
   const list = listCertificates(config, inspection, Date.now())
-  terminal.out(values['json'] === true ? toJson(list) : report(list))
+  const served = address && (await compareServed({ config, list, ...address, clock: Date.now }))
+  if (values['json'] === true) terminal.out(toJson(withServed(list, served)))
+  else tell({ list, served, address: textOption(values, 'served') }, terminal)
+  const doubt = clockDoubt(Date.now())
+  if (doubt !== undefined) terminal.err(`hostward: ${doubt}`)
   const isComplete = !tellLeftOut(inspection, terminal)
-  return isComplete && list.every(({ level }) => level === 'ok') ? exitCode.ok : exitCode.mistakes
+  const isWell = !list.some(needsHand) && (served ?? []).every(isAsOnDisk)
+  return isComplete && isWell && doubt === undefined ? exitCode.ok : exitCode.mistakes
 }
 
-const sitesWidthMax = 22
-
-// Together with the gaps at most 120 columns; common ones stay below 100.
-const columns: readonly Column[] = [
-  { heading: 'certificate', widthMax: 36, keep: 'right' },
-  { heading: 'sites', widthMax: sitesWidthMax, keep: 'left' },
-  { heading: 'issuer', widthMax: 20, keep: 'left' },
-  { heading: 'not after', widthMax: 10, keep: 'left' },
-  { heading: 'days left', widthMax: 9, keep: 'left' },
-  { heading: 'level', widthMax: 13, keep: 'left' },
-]
-
-function report(list: readonly ListedCertificate[]): string {
-  if (list.length === 0) return 'no certificates are configured'
-  const table = formatTable(columns, list.map(toRow))
-  const mistakes = list.flatMap(({ errors }) => errors).map((error) => formatConfigError(error, process.cwd()))
-  return mistakes.length === 0 ? table : [table, '', ...mistakes].join('\n')
+function servedAddress(values: OptionValues): { readonly host: string; readonly port: number } | undefined {
+  const text = textOption(values, 'served')
+  if (text === undefined) return undefined
+  const parsed = parseBind(text)
+  const hint = 'for example --served 127.0.0.1:443'
+  if ('mistake' in parsed) throw new UsageError(`--served "${text}" ${parsed.mistake}`, hint)
+  const { host, port } = parsed.value
+  if (host === undefined || port === 0) throw new UsageError(`--served "${text}" is no address of a server`, hint)
+  return { host, port }
 }
 
-function toRow(listed: ListedCertificate): readonly string[] {
-  return [
-    displayPath(listed.certificate, process.cwd()),
-    usersOf(listed),
-    shortIssuer(listed.issuer),
-    listed.notAfter?.slice(0, 'YYYY-MM-DD'.length) ?? '-',
-    listed.daysLeft === null ? '-' : String(listed.daysLeft),
-    levelWords[listed.level],
-  ]
+interface Found {
+  readonly list: readonly ListedCertificate[]
+  readonly served: readonly ServedName[] | undefined
+  readonly address: string | undefined
 }
 
-const levelWords: Record<CertificateLevel, string> = {
-  ok: 'ok',
-  warn: 'warn',
-  critical: 'critical',
-  expired: 'expired',
-  not_yet_valid: 'not yet valid',
-  unusable: 'unusable',
+function tell({ list, served, address }: Found, terminal: Terminal): void {
+  terminal.out(certificateReport(list, process.cwd()))
+  if (served !== undefined) terminal.out(`\n${servedReport(served, String(address))}`)
 }
 
-function usersOf({ vhosts, fallback }: ListedCertificate): string {
-  const [first = '-', ...others] = fallback ? ['(fallback)', ...vhosts] : vhosts
-  if (others.length === 0) return first
-  const count = ` +${others.length}`
-  const roomForFirst = sitesWidthMax - count.length
-  return (first.length > roomForFirst ? `${first.slice(0, roomForFirst - 1)}…` : first) + count
+/** Each certificate with what is served for its names; null where nobody was asked. */
+function withServed(list: readonly ListedCertificate[], served: readonly ServedName[] | undefined): readonly object[] {
+  const names = new Map<string, ServedName[]>()
+  for (const each of served ?? []) names.set(each.certificate, [...(names.get(each.certificate) ?? []), each])
+  return list.map((listed) => {
+    return { ...listed, served: served === undefined ? null : (names.get(listed.certificate) ?? []) }
+  })
 }
 
-/** The part of an issuer's name that people know it by: its common name, else its organisation. */
-function shortIssuer(issuer: string | null): string {
-  if (issuer === null) return '-'
-  const parts = issuer.split(', ')
-  const named = parts.find((part) => part.startsWith('CN=')) ?? parts.find((part) => part.startsWith('O='))
-  return named?.slice(named.indexOf('=') + 1) ?? (issuer || '-')
+function isAsOnDisk({ verdict, level }: ServedName): boolean {
+  return verdict === 'same' && level === 'ok'
 }

@@ -47,8 +47,13 @@ const framing = [
   'upgrade',
 ]
 
+/** Whether a header belongs to one connection, so that no policy may touch it. */
+export function isConnectionHeader(name: string): boolean {
+  return framing.includes(name.toLowerCase())
+}
+
 function checkFraming({ name, path, aim }: NamedLine): readonly Mistake[] {
-  if (!framing.includes(name.toLowerCase())) return []
+  if (!isConnectionHeader(name)) return []
   const hint = 'it belongs to one connection: Hostward writes it on each'
   return [{ path, aim, message: `header ${shown(name)} is not for policies`, hint }]
 }

@@ -5,6 +5,7 @@ import { type ListenerSketch, servingListeners } from './check.js'
 import { checkAnswer } from './check-answer.js'
 import { checkHeaders } from './check-headers.js'
 import { checkRoutes } from './check-routes.js'
+import { checkClientCertificate } from './client-certificate.js'
 import { didYouMean } from './did-you-mean.js'
 import { contentTypeOf, pageExtensions } from './error-pages.js'
 import type { Mistake } from './mistake.js'
@@ -30,6 +31,7 @@ export function checkSite(site: unknown, surrounding: SiteSurrounding): readonly
     ...checkHosts(site),
     ...checkServedBy(site, listeners),
     ...checkCertificate(site, listeners),
+    ...checkClientCertificate(site, surrounding),
     ...checkRoutes(site, { serving, upstreams }),
     ...checkHeaders(site['headers']),
     ...checkErrorPages(site['errors'], surrounding),

@@ -2,6 +2,7 @@
 // one run tells every mistake; what has the wrong shape is the schema's to report and is passed over here.
 
 import { type BindAddress, parseBind } from '../net/address.js'
+import { tls13Suites } from '../net/cipher-suites.js'
 import type { Mistake } from './mistake.js'
 import { shown } from './printable.js'
 import { isMap, listAt, type ValueMap } from './value.js'
@@ -81,7 +82,11 @@ function bindOf(listener: ValueMap): BindAddress | undefined {
 }
 
 function checkWire(listener: ValueMap): readonly Mistake[] {
-  const isTls = listener['tls'] !== false
+  const { tls } = listener
+  const isTls = tls !== false
+  if (isMap(tls) && tls['minVersion'] === 'TLSv1.3' && listAt(tls, 'ciphers').length > 0) {
+    if (!listAt(tls, 'ciphers').some(isTls13Suite)) return [noSuite]
+  }
   if (isTls && listener['redirectToHttps'] === true) {
     const hint = 'set tls: false, or remove redirectToHttps'
     return [{ path: ['redirectToHttps'], aim: 'key', message: 'redirectToHttps is for plain listeners', hint }]
@@ -93,4 +98,15 @@ function checkWire(listener: ValueMap): readonly Mistake[] {
   if (isTls || listener['http2'] !== true) return []
   const hint = 'remove http2, or tls: false'
   return [{ path: ['http2'], aim: 'key', message: 'http2 is for TLS listeners', hint }]
+}
+
+function isTls13Suite(name: unknown): boolean {
+  return tls13Suites.some((suite) => suite === name)
+}
+
+const noSuite: Mistake = {
+  path: ['tls', 'ciphers'],
+  aim: 'value',
+  message: 'none of the ciphers is one of TLS 1.3',
+  hint: `add ${tls13Suites[0]}, or set minVersion: TLSv1.2`,
 }

@@ -2,9 +2,10 @@
 // the server's snapshot turns it into what runs.
 
 import type { BindAddress, Origin } from '../net/address.js'
+import type { CipherSuite } from '../net/cipher-suites.js'
 import type { Place } from './config-error.js'
 import type { MainInput } from './schema.js'
-import type { UpstreamConfig, UpstreamTimeouts } from './upstream-config.js'
+import type { PemFile, UpstreamConfig, UpstreamTimeouts } from './upstream-config.js'
 
 /** The whole of it; `vhosts` holds the sound sites alone. */
 export interface Config {
@@ -25,6 +26,8 @@ export interface ListenerConfig {
   readonly name: string
   readonly bind: BindAddress
   readonly tls: boolean
+  /** The defaults on a plain listener, where they mean nothing. */
+  readonly tlsSettings: { readonly minVersion: MinVersion; readonly ciphers: readonly CipherSuite[] }
   /** Never true on a plain listener. */
   readonly http2: boolean
   /** Never true without HTTP/2. */
@@ -33,6 +36,9 @@ export interface ListenerConfig {
   readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
   readonly place: Place
 }
+
+/** A version of TLS. */
+export type MinVersion = 'TLSv1.2' | 'TLSv1.3'
 
 /** A certificate and its key as absolute paths, and the place that names them. */
 export interface CertificateFiles {
@@ -52,6 +58,10 @@ export interface VhostConfig {
   readonly listeners: readonly string[]
   /** Empty only where no listener of the site is TLS. */
   readonly certificates: readonly CertificateFiles[]
+  /** Undefined is as the listeners say. */
+  readonly minVersion: MinVersion | undefined
+  /** What clients must prove; undefined asks for nothing. */
+  readonly clientCertificate: ClientCertificateConfig | undefined
   /** For paths that no route is for. */
   readonly answer: Answer
   /** The longest paths first, so that the first that fits is the right one. */
@@ -69,6 +79,21 @@ export interface VhostConfig {
   /** Whether `Via` is appended. */
   readonly via: boolean
   readonly log: { readonly access: boolean }
+}
+
+/** What a site demands of client certificates. */
+export interface ClientCertificateConfig {
+  readonly mode: 'require' | 'request'
+  /** Not yet proved to hold authorities. */
+  readonly ca: PemFile
+  /** One of each kind that is given; fingerprints in lower case without colons. */
+  readonly allow: {
+    readonly fingerprints: readonly string[]
+    readonly sans: readonly string[]
+    readonly subjects: readonly string[]
+  }
+  /** Undefined tells services nothing. */
+  readonly forward: { readonly header: string; readonly chainHeader: string | undefined } | undefined
 }
 
 /** How a site or a route answers. */

@@ -13,6 +13,7 @@ import { type ReadFile, readIncluded } from './included-sites.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
 import { type Parse, parseYaml, type Source } from './parse.js'
 import { type MainInput, mainSchema } from './schema.js'
+import { listenerTlsSchema } from './schema-tls.js'
 import {
   type BrokenSite,
   type ReadSite,
@@ -121,7 +122,9 @@ function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Conf
   return {
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
-      http2: listener.tls && listener.http2,
+      tls: listener.tls !== false,
+      tlsSettings: typeof listener.tls === 'boolean' ? listenerTlsSchema.parse({}) : listener.tls,
+      http2: listener.tls !== false && listener.http2,
       proxyProtocol: listener.proxyProtocol,
       place: source.place(['listeners', index], 'value'),
     })),

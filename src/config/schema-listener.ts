@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { parseBind } from '../net/address.js'
 import { parseCidr } from '../net/cidr.js'
 import { list, name, readBy } from './schema-parts.js'
+import { listenerTlsSchema } from './schema-tls.js'
 
 const proxyProtocolSchema = z.strictObject({
   from: list(readBy(parseCidr), 1, 10_000).describe(
@@ -25,7 +26,10 @@ export const listenerSchema = z
   .strictObject({
     name: name().describe('Name by which sites and the log refer to the listener.'),
     bind: readBy(parseBind).describe('Address to accept connections on: "host:port", "[v6]:port", or ":port" for all.'),
-    tls: z.boolean().default(true).describe('Whether connections are TLS; false is plain HTTP/1.1.'),
+    tls: z
+      .union([z.boolean(), listenerTlsSchema])
+      .default(true)
+      .describe('Whether connections are TLS, or on what terms they are; false is plain HTTP/1.1.'),
     http2: z.boolean().default(true).describe('Whether HTTP/2 is offered; on TLS listeners only.'),
     announceOrigins: z
       .boolean()

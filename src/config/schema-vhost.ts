@@ -5,6 +5,7 @@ import { normalizeSitePattern } from '../net/hostname.js'
 import { parsePathPrefix, parseRedirectTarget } from '../net/path-prefix.js'
 import { requestBodyBytes } from './schema-limits.js'
 import { headerName, list, name, path, readBy, whole } from './schema-parts.js'
+import { clientCertificateSchema, siteTlsSchema } from './schema-tls.js'
 import { parseUpstreamReference, upstreamTimeouts } from './schema-upstream.js'
 
 /** A certificate and its key. */
@@ -89,6 +90,10 @@ export const vhostSchema = z
       .union([certificateSchema, list(certificateSchema, 1, 4)])
       .optional()
       .describe('Certificate and key, or a list of pairs (RSA beside ECDSA); required on TLS listeners.'),
+    tls: siteTlsSchema.prefault({}).describe('TLS of the site.'),
+    clientCertificate: clientCertificateSchema
+      .optional()
+      .describe('What clients must prove; where it is left out, none is asked for a certificate.'),
     listeners: list(name(), 1, 100)
       .optional()
       .describe('Listeners that serve the site; left out, every TLS listener and the plain ones that redirect.'),

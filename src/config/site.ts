@@ -5,6 +5,7 @@ import { normalizeSitePattern } from '../net/hostname.js'
 import { toAnswer, toRoutes } from './answer.js'
 import { servingListeners } from './check.js'
 import { checkSite, type SiteSurrounding } from './check-site.js'
+import { toClientCertificate } from './client-certificate.js'
 import type { CertificateFiles, VhostConfig } from './config.js'
 import type { ConfigError } from './config-error.js'
 import { readErrorPages } from './error-pages.js'
@@ -97,6 +98,8 @@ function toVhost(input: VhostInput, { source, path, listeners, texts, main }: Su
     hosts: input.hosts,
     listeners,
     certificates: certificatesOf(input, source, path),
+    minVersion: input.tls.minVersion,
+    clientCertificate: toClientCertificate(input.clientCertificate, { source, path, texts }),
     answer: toAnswer(input, { ...answering, path }),
     routes: toRoutes(input.routes, { ...answering, path: [...path, 'routes'] }),
     headers: toHeaders(input.headers),

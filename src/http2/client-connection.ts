@@ -5,15 +5,16 @@ import type { Socket } from 'node:net'
 import type { Attempt, AttemptObserver, OutgoingRequest } from '../wire/attempt.js'
 import type { ClientConnection, ClientConnectionOwner, ClientTimeouts, Transport } from '../wire/client-connection.js'
 import { deadlines, nowMs } from '../wire/deadlines.js'
-import { Failure, type RetryRule } from '../wire/failure.js'
+import { Failure } from '../wire/failure.js'
+import { AnnouncedSettings } from './announced-settings.js'
 import { ControlBudget } from './armour.js'
 import { clientBounds, clientSettings } from './client-limits.js'
 import { ClientStream } from './client-stream.js'
 import { ClientWaits, type ClientWaitsOwner } from './client-waits.js'
-import { EndpointSettings } from './endpoint-settings.js'
+import { closedHere, goodbyeFailure, left, neverSent, noSwitch, resetFailure, retried } from './endpoint-failures.js'
 import type { SectionLimits } from './field-section.js'
 import { WindowPool } from './flow-control.js'
-import { ErrorCode, errorName, windowBytesMax } from './frames.js'
+import { ErrorCode, windowBytesMax } from './frames.js'
 import { Inbox } from './inbox.js'
 import { Outbox } from './outbox.js'
 import { PendingAttempts, type PendingOwner } from './pending-attempts.js'
@@ -32,17 +33,6 @@ export interface Http2ClientConnectionOptions {
 }
 
 const blame: Blame = { protocol: 'upstream_protocol', body: 'upstream_protocol', flood: 'upstream_protocol' }
-const closedHere = new Failure('shutdown', 'the connection to the endpoint was ended here')
-const left = new Failure('upstream_reset', 'the connection has ended')
-const neverSent = new Failure('upstream_reset', 'the connection takes no more requests', {
-  retry: 'always',
-  suspect: 'connection',
-})
-const noSwitch = new Failure(
-  'upstream_protocol',
-  'the endpoint does not offer extended CONNECT, which a switch of protocols needs',
-)
-
 /** Sends requests over one connection until either side ends it. */
 export class Http2ClientConnection implements ClientConnection, ClientSession, PendingOwner, ClientWaitsOwner {
   readonly peer = 'server'
@@ -61,9 +51,10 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   readonly #waits: ClientWaits
   #state: 'open' | 'leaving' | 'closing' | 'closed' = 'open'
   #nextId: number
-  readonly #settings: EndpointSettings
+  readonly #settings: AnnouncedSettings
   /** Streams above were not looked at by the endpoint (RFC 9113 §6.8). */
   #lastServedId = windowBytesMax
+  #hasServed = false
   #isOwnerTold = false
   #error: Error | undefined
 
@@ -76,7 +67,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.pool = new WindowPool(this.limits.windowPoolBytes)
     this.outbox = new Outbox(this, this.#socket)
     this.#inbox = new Inbox(this, new ResponseIntake(this))
-    this.#settings = new EndpointSettings(this.limits.concurrentStreams)
+    this.#settings = new AnnouncedSettings(this.limits.concurrentStreams)
     this.#nextId = options.firstStreamId ?? 1
     this.#waits = new ClientWaits(this)
     options.transport.onBytes = (chunk) => this.#receive(chunk)
@@ -85,7 +76,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   }
 
   get capacity(): number {
-    if (this.#state !== 'open' || !this.#socket.writable) return 0
+    if (this.#state !== 'open' || !this.#socket.writable || this.outbox.isOverfull) return 0
     return Math.max(0, this.#settings.streamsMax - this.active)
   }
 
@@ -131,7 +122,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 
   announced(id: number, value: number): void {
     if (this.#settings.take(id, value)) return
-    this.fail(ErrorCode.protocolError, new Failure('upstream_protocol', `setting ${id} is ${value} again`))
+    this.fail(ErrorCode.protocolError, new Failure('upstream_protocol', `setting ${id} may not be ${value} here`))
   }
 
   settled(): void {
@@ -146,12 +137,9 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.#waits.ponged()
   }
 
-  /** RFC 9113 §8.7: a refused stream was not looked at. */
   wasReset(stream: ClientStream | undefined, code: number): boolean {
     if (stream === undefined) return this.armour.takesControl(this.eventMs)
-    const wasRefused = code === ErrorCode.refusedStream && !stream.hasAnswerBegun
-    const more = wasRefused ? ({ retry: 'always', suspect: 'connection' } as const) : {}
-    stream.break(new Failure('upstream_reset', `the endpoint reset the stream: ${errorName(code)}`, more))
+    stream.break(resetFailure(code, stream.hasAnswerBegun ? 'begun' : 'unanswered'))
     return true
   }
 
@@ -162,8 +150,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     }
     this.#lastServedId = lastStreamId
     this.#retire()
-    const detail = `the endpoint said goodbye: ${errorName(code)} ${text.replace(/[^\x20-\x7e]/g, '?')}`.trimEnd()
-    const unserved = new Failure('upstream_reset', detail, { retry: 'always', suspect: 'connection' })
+    const unserved = goodbyeFailure(code, text)
     for (const stream of [...this.streams.all()]) if (stream.id > lastStreamId) stream.break(unserved)
     this.settlePending()
   }
@@ -179,6 +166,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   }
 
   answered(status: number): void {
+    this.#hasServed = true
     this.#owner.onAnswered(status)
   }
 
@@ -236,7 +224,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 
   #listen(): void {
     const socket = this.#socket
-    socket.on('drain', () => this.outbox.drained())
+    socket.on('drain', () => this.#drained())
     socket.on('end', () => this.#ended())
     socket.on('error', (error: Error) => {
       this.#error = error
@@ -258,6 +246,12 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     if (this.isEnding) return
     this.tick()
     this.#inbox.reader.push(chunk, 0)
+  }
+
+  #drained(): void {
+    const wasOverfull = this.outbox.isOverfull
+    this.outbox.drained()
+    if (wasOverfull) this.#offer()
   }
 
   #offer(): void {
@@ -288,8 +282,10 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 
   #breakAll(failure: Failure): void {
     this.#tellOwner()
-    const early = retried(failure, 'if_idempotent')
-    const unsent = retried(failure, 'always')
+    // One that has served before most likely closed before the request reached it; a new one says something of the endpoint.
+    const suspect = this.#hasServed ? 'connection' : 'endpoint'
+    const early = retried(failure, { retry: 'if_idempotent', suspect })
+    const unsent = retried(failure, { retry: 'always', suspect })
     for (const stream of [...this.streams.all()]) {
       if (stream.isUnsent) stream.break(unsent)
       else stream.break(stream.hasAnswerBegun ? failure : early)
@@ -301,11 +297,4 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     const detail = this.#error?.message ?? 'the endpoint closed the connection'
     this.abandon(new Failure('upstream_reset', detail, { cause: this.#error }))
   }
-}
-
-/** The same failure for a request that may be sent again; not while we end ourselves. */
-function retried(failure: Failure, retry: RetryRule): Failure {
-  if (failure.code === 'shutdown') return failure
-  const suspect = retry === 'always' ? 'connection' : 'endpoint'
-  return new Failure(failure.code, failure.detail, { retry, suspect, cause: failure.cause })
 }

@@ -32,7 +32,6 @@ export class ClientStream extends OutgoingStream implements Attempt, ReceivingSt
   body: ReceivedBody | undefined
   bytesReceived = 0
   isRemoteEnded = false
-  isResetHere = false
   /** The final head has come. */
   isAnswered = false
   /** The endpoint has switched protocols: nothing but DATA may come. */
@@ -135,16 +134,8 @@ export class ClientStream extends OutgoingStream implements Attempt, ReceivingSt
     this.body?.abort(cancelled)
   }
 
-  /** Ends it with RST_STREAM; whoever waits for its answer hears why. */
-  resetWith(code: number, failure: Failure): void {
-    if (this.isClosed) return
-    this.isResetHere = true
-    this.#session.outbox.rstStream(this.id, code)
-    this.break(failure)
-  }
-
-  /** Ends it without a word to the endpoint, who has ended it, or is gone. */
-  break(failure: Failure): void {
+  /** Whoever waits for its answer hears why there is none. */
+  override break(failure: Failure): void {
     if (this.isClosed) return
     this.#close()
     this.dropSource()?.abort(failure)

@@ -63,6 +63,11 @@ export class Outbox implements Flushable {
     return this.#queuedBytes < limits.connectionBufferBytes ? limits.streamBufferBytes : frameBytesMax
   }
 
+  /** More waits for the socket than heads and windows should come to. */
+  get isOverfull(): boolean {
+    return this.#writer !== undefined && this.#writer.at > unreadBytesMax
+  }
+
   /** A writer whose frames leave at the end of the turn. */
   get writer(): FrameWriter {
     this.#ask()
@@ -179,7 +184,7 @@ export class Outbox implements Flushable {
     this.#owner.tick()
     if (this.blockedSinceMs !== undefined) {
       // What piles up meanwhile is what the peer makes us say; when it is too much, we stop listening.
-      if (this.#writer !== undefined && this.#writer.at > unreadBytesMax) this.#socket.pause()
+      if (this.isOverfull) this.#socket.pause()
       return
     }
     this.#writeBodies()

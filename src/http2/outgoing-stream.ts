@@ -23,6 +23,10 @@ export interface OutgoingStreamHome {
 }
 
 const noChunks: Buffer[] = []
+/** Chunks that wait as they came; behind them, small ones are copied together: a buffer for each byte would cost a hundred. */
+const looseChunksMax = 32
+const smallChunkBytes = 1024
+const gatheredBytes = 16 * 1024
 
 /** The sink of one outgoing body. */
 export abstract class OutgoingStream implements BodySink {
@@ -40,6 +44,8 @@ export abstract class OutgoingStream implements BodySink {
   isClosed = false
   /** Nothing more will be queued; what waits is the end. */
   isSourceEnded = false
+  /** Closed by a RST_STREAM of ours. */
+  isResetHere = false
   /** Our END_STREAM was written. */
   isLocalEnded = false
   trailers: HeaderBlock | undefined
@@ -55,6 +61,9 @@ export abstract class OutgoingStream implements BodySink {
   #chunks: Buffer[] = noChunks
   #chunkAt = 0
   #offset = 0
+  /** The piece of memory at the end of the queue that small chunks are copied to; allocated with the first that has to wait long. */
+  #gathered: Buffer | undefined
+  #gatheredEnd = 0
 
   constructor(home: OutgoingStreamHome, options: OutgoingStreamOptions) {
     this.#home = home
@@ -70,8 +79,19 @@ export abstract class OutgoingStream implements BodySink {
   /** Its END_STREAM was handed to the socket. */
   abstract sent(): void
 
+  /** The stream ends without a word to the peer, who has ended it, or is gone. */
+  abstract break(failure: Failure): void
+
   /** The body is not as long as its source announced. */
   abstract misframed(reason: string): void
+
+  /** Ends the stream with RST_STREAM; both bodies are broken off. */
+  resetWith(code: number, failure: Failure): void {
+    if (this.isClosed) return
+    this.isResetHere = true
+    this.#home.outbox.rstStream(this.id, code)
+    this.break(failure)
+  }
 
   /** Lets a body flow into the queue. */
   sendFrom(source: BodySource): void {
@@ -96,7 +116,8 @@ export abstract class OutgoingStream implements BodySink {
     if (this.isClosed || this.isSourceEnded) return true
     if (this.queuedBytes === 0) this.beginToWait()
     if (this.#chunks === noChunks) this.#chunks = [chunk]
-    else this.#chunks.push(chunk)
+    else if (this.#chunks.length < looseChunksMax || chunk.length > smallChunkBytes) this.#chunks.push(chunk)
+    else this.#gather(chunk)
     this.queuedBytes += chunk.length
     this.#home.outbox.queued(this, chunk.length)
     if (this.#expectedBytes !== unknownLength && this.bytesSent + this.queuedBytes > this.#expectedBytes) {
@@ -151,13 +172,38 @@ export abstract class OutgoingStream implements BodySink {
     this.#home.outbox.dropped(this.queuedBytes)
     this.queuedBytes = 0
     this.#chunks = noChunks
+    this.#gathered = undefined
+  }
+
+  /** Appends to what is gathered at the end of the queue; where the first bytes of that have left, they stay where they are. */
+  #gather(chunk: Buffer): void {
+    const last = this.#chunks.length - 1
+    const gathered = this.#gathered
+    if (gathered !== undefined && this.#chunks[last]?.buffer === gathered.buffer) {
+      const end = this.#gatheredEnd + chunk.length
+      if (end <= gathered.length) {
+        chunk.copy(gathered, this.#gatheredEnd)
+        this.#chunks[last] = gathered.subarray(0, end)
+        this.#gatheredEnd = end
+        return
+      }
+    }
+    this.#gathered = Buffer.allocUnsafeSlow(gatheredBytes)
+    this.#gatheredEnd = chunk.copy(this.#gathered)
+    this.#chunks.push(this.#gathered.subarray(0, this.#gatheredEnd))
   }
 
   #nextChunk(): void {
     this.#offset = 0
     this.#chunkAt++
-    if (this.#chunkAt < this.#chunks.length) return
-    this.#chunks.length = 0
-    this.#chunkAt = 0
+    if (this.#chunkAt === this.#chunks.length) {
+      this.#chunks.length = 0
+      this.#chunkAt = 0
+      this.#gathered = undefined
+    } else if (this.#chunkAt >= looseChunksMax) {
+      // A queue that is never empty must not keep what has left it.
+      this.#chunks.splice(0, this.#chunkAt)
+      this.#chunkAt = 0
+    }
   }
 }

@@ -23,8 +23,6 @@ export interface ReceivingStream extends OutgoingStream {
   bytesReceived: number
   /** The peer has sent its END_STREAM. */
   readonly isRemoteEnded: boolean
-  /** Closed by a RST_STREAM of ours. */
-  readonly isResetHere: boolean
   /** The peer's END_STREAM has come; trailers are lent. */
   endRemote(trailers: HeaderBlock | undefined): void
 }

@@ -34,8 +34,6 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   bytesReceived = 0
   /** The client has sent its END_STREAM. */
   isRemoteEnded: boolean
-  /** Closed by a RST_STREAM of ours. */
-  isResetHere = false
   readonly #session: Session
   #isHeadSent = false
   /** The client waits for our 100: that its body does not come is not its fault. */
@@ -99,19 +97,10 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   }
 
   reset(failure: Failure): void {
-    this.resetWith(isOurs(failure) ? ErrorCode.internalError : ErrorCode.cancel, failure)
+    this.resetWith(resetCodeOf(failure), failure)
   }
 
-  /** Ends it with RST_STREAM; both bodies are broken off. */
-  resetWith(code: number, failure: Failure): void {
-    if (this.isClosed) return
-    this.isResetHere = true
-    this.#session.outbox.rstStream(this.id, code)
-    this.break(failure)
-  }
-
-  /** Ends it without a word to the client, who has ended it, or is gone. */
-  break(failure: Failure): void {
+  override break(failure: Failure): void {
     if (this.isClosed) return
     this.#close()
     // The observer hears it first: a broken upload would otherwise be answered to nobody, and logged with that status.
@@ -211,7 +200,8 @@ export class Http2Stream extends OutgoingStream implements Downstream {
   }
 }
 
-/** Whether the client is to know that it was the server's or the upstream's failure. */
-function isOurs(failure: Failure): boolean {
-  return failure.side !== 'downstream'
+/** What a client is told: whose failure it was, and what an endpoint has told us that a client can use. */
+function resetCodeOf({ side, resetCode }: Failure): number {
+  if (resetCode === ErrorCode.cancel || resetCode === ErrorCode.enhanceYourCalm) return resetCode
+  return side === 'downstream' ? ErrorCode.cancel : ErrorCode.internalError
 }

@@ -17,6 +17,12 @@ export interface Served {
   readonly requests: number
 }
 
+/** What a handshake has come to. */
+export type Agreed = Pick<Connection, 'tlsVersion' | 'clientProof'>
+
+/** Before a handshake, and for ever where there is none. */
+export const nothingAgreed: Agreed = { tlsVersion: null, clientProof: undefined }
+
 type Claim = Pick<Connection, 'claimed' | 'claimedAddress' | 'claimedBy'>
 
 const noClaim: Claim = { claimed: null, claimedAddress: null, claimedBy: null }
@@ -56,9 +62,9 @@ export class Entry {
     return this.raw.bytesRead > this.#headerBytes
   }
 
-  /** The facts of it for those above the listener. */
-  describe(listener: string, tlsVersion: string | null): Connection {
+  /** The facts of it for those above the listener; `tlsVersion` is null until there is one. */
+  describe(listener: string, { tlsVersion, clientProof }: Agreed): Connection {
     const { id, sni, peer } = this
-    return { id, listener, ...peer, ...this.#claim, sni, tlsVersion }
+    return { id, listener, ...peer, ...this.#claim, sni, tlsVersion, clientProof }
   }
 }

@@ -4,15 +4,13 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
-import type { SecureContext } from 'node:tls'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Connection } from '../wire/connection.js'
 import { AgeLimit } from './age-limit.js'
 import { countHeader, type ListenerCounters, newCounters } from './counters.js'
-import { Entry, type Served } from './entry.js'
+import { type Agreed, Entry, nothingAgreed, type Served } from './entry.js'
 import { judgeFirstBytes } from './first-bytes.js'
-import type { Protocol } from './handshake.js'
-import { shakeHands } from './handshake.js'
+import { type HandshakeTerms, type Protocol, shakeHands } from './handshake.js'
 import { ListenError } from './listen-error.js'
 import { peerOf } from './peer.js'
 import { headerJudge, judgeHello, type ProxyHeaderRules } from './preamble.js'
@@ -34,8 +32,8 @@ export interface ListenerSettings {
 
 /** What the listener asks of the server. None of these may throw. */
 export interface ListenerHooks {
-  /** The context for exactly this hello, or undefined: refused with an unrecognized_name alert. */
-  choose(hello: ClientHello): SecureContext | undefined
+  /** What answers exactly this hello, or undefined: refused with an unrecognized_name alert. */
+  choose(hello: ClientHello): HandshakeTerms | undefined
   /**
    * Takes the decrypted socket, which has an error listener and allows half-open: its `end` is the taker's to answer.
    * The listener keeps what is returned, to drain and to destroy it.
@@ -179,7 +177,7 @@ export class Listener {
   }
 
   #awaitProtocol(entry: Entry, { tls }: ListenerSettings): void {
-    if (!tls) return this.#serve(entry, { socket: entry.raw, protocol: 'http/1.1', tlsVersion: null })
+    if (!tls) return this.#serve(entry, { socket: entry.raw, protocol: 'http/1.1', ...nothingAgreed })
     judgeFirstBytes(entry.raw, judgeHello, (found) => {
       if (found === 'left') this.#abandon(entry, 'client_gone')
       else if (found.kind === 'refused') this.#refuse(entry, found.reason)
@@ -189,23 +187,23 @@ export class Listener {
 
   #answerHello(entry: Entry, hello: ClientHello): void {
     entry.sni = hello.serverName ?? null
-    const context = this.#options.hooks.choose(hello)
-    if (context === undefined) {
+    const terms = this.#options.hooks.choose(hello)
+    if (terms === undefined) {
       this.#refuse(entry, 'unrecognized_name')
       return
     }
     const protocols: readonly Protocol[] = this.#options.settings().http2 ? ['h2', 'http/1.1'] : ['http/1.1']
-    shakeHands(entry.raw, { context, protocols }, (end) => {
+    shakeHands(entry.raw, { ...terms, protocols }, (end) => {
       if (end.kind === 'failed') this.#abandon(entry, end.reason)
       else if (end.kind === 'reset') this.#dismiss(entry)
       else this.#serve(entry, { ...end, tlsVersion: end.socket.getProtocol() })
     })
   }
 
-  #serve(entry: Entry, taken: { socket: Socket; protocol: Protocol; tlsVersion: string | null }): void {
+  #serve(entry: Entry, taken: Agreed & { readonly socket: Socket; readonly protocol: Protocol }): void {
     this.#arriving.delete(entry)
     entry.stage = 'served'
-    const connection = entry.describe(this.name, taken.tlsVersion)
+    const connection = entry.describe(this.name, taken)
     entry.served = this.#options.hooks.serve(taken.socket, connection, taken.protocol)
     if (this.#draining) entry.served.drain()
   }
@@ -235,7 +233,7 @@ export class Listener {
     this.#arriving.delete(entry)
     entry.stage = 'ended'
     this.#counters.handshakesFailed += 1
-    this.#options.hooks.onHandshakeFailed({ connection: entry.describe(this.name, null), reason })
+    this.#options.hooks.onHandshakeFailed({ connection: entry.describe(this.name, nothingAgreed), reason })
   }
 
   /** Closes the socket; an arrival that has not failed is one that asked for nothing. */

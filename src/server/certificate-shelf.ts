@@ -137,7 +137,7 @@ export class CertificateShelf {
 }
 
 /** What makes two configured pairs the same. */
-export function pairKey({ cert, key }: CertificateFiles): string {
+export function pairKey({ cert, key }: Pick<CertificateFiles, 'cert' | 'key'>): string {
   return `${cert}\0${key}`
 }
 

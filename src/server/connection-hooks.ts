@@ -1,11 +1,11 @@
 // What becomes of the connections of one listener: which certificate answers a hello, which codec takes the socket.
 // Everything is looked up in the snapshot that serves at that moment. Used by the server.
 import type { Socket } from 'node:net'
-import type { SecureContext } from 'node:tls'
 import { RequestHandler } from '../http/handler.js'
 import { Http1ServerConnection } from '../http1/server-connection.js'
 import { Http2Connection } from '../http2/connection.js'
 import type { Served } from '../listener/entry.js'
+import type { HandshakeTerms } from '../listener/handshake.js'
 import type { HandshakeFailure } from '../listener/handshake-failures.js'
 import type { ListenerHooks } from '../listener/listener.js'
 import type { ClientHello } from '../net/client-hello.js'
@@ -27,7 +27,7 @@ export function connectionHooks(sources: HookSources): ListenerHooks {
     log: { request: (entry) => sources.log().request(entry) },
   })
   return {
-    choose: (hello) => contextFor(hello, sources),
+    choose: (hello) => termsFor(hello, sources),
     serve: (socket, connection, protocol) => serve({ socket, connection, protocol, service }, sources),
     onHandshakeFailed: ({ connection, reason }) => {
       const { listener, sni, peer, claimed } = connection
@@ -49,7 +49,7 @@ function serve({ socket, connection, protocol, service }: Accepted, { plan }: Ho
   return new Http2Connection({ ...options, origins: plan().origins?.payloadFor(connection.sni) })
 }
 
-function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureContext | undefined {
+function termsFor(hello: ClientHello, { plan, log }: HookSources): HandshakeTerms | undefined {
   const certificate = plan().certificates.choose(hello)
   if (certificate === undefined) return undefined
   const wasRefused = certificate.contextDefect !== undefined
@@ -58,5 +58,5 @@ function contextFor(hello: ClientHello, { plan, log }: HookSources): SecureConte
   if (defect !== undefined && !wasRefused) {
     log().error('certificate_defect', defect.message, { certificate: certificate.certFile, ...defect })
   }
-  return context
+  return context && { context, certificateRequest: undefined }
 }

@@ -1,5 +1,6 @@
 // One site, compiled: what its answers, routes, pages and policies mean to the handler of requests. Used by the snapshot.
 import type { Answer, ErrorPageConfig, VhostConfig } from '../config/config.js'
+import type { UpstreamConfig } from '../config/upstream-config.js'
 import { headerPolicy } from '../http/header-policy.js'
 import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
 import { formatOrigin } from '../net/origin.js'
@@ -47,6 +48,7 @@ function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: Acti
       upstream: upstreams.upstreamOf(answer, vhost.id),
       retries: upstreams.retriesOf(answer),
       via: vhost.via,
+      http2Scheme: http2SchemeOf(answer.upstream),
       strippedBytes: path.isStripped ? path.replacedBytes : 0,
     }
   }
@@ -56,6 +58,12 @@ function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: Acti
     return { kind: 'redirect', to: `${origin}${answer.path}`, replacedBytes, status: answer.status }
   }
   return { ...answer, body: Buffer.from(answer.body) }
+}
+
+/** `auto` without TLS has nothing that could choose HTTP/2. */
+function http2SchemeOf({ protocol, tls }: UpstreamConfig): 'http' | 'https' | undefined {
+  if (protocol === 'http1' || (protocol === 'auto' && tls === undefined)) return undefined
+  return tls === undefined ? 'http' : 'https'
 }
 
 function pagesOf(pages: readonly ErrorPageConfig[]): ReadonlyMap<number, ErrorPage> {

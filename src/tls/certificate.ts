@@ -3,9 +3,10 @@
 import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { createSecureContext } from 'node:tls'
-import { contextOptions } from './context-options.js'
+import { type ContextTerms, contextOptions, plainTerms } from './context-options.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { canonicalAddress } from './subject-names.js'
+import type { TicketKeys } from './ticket-keys.js'
 
 /** The kinds of key that TLS clients can be expected to accept. */
 export type KeyType = 'rsa' | 'ec' | 'ed25519'
@@ -63,7 +64,7 @@ export class Certificate implements CertificateFacts {
   readonly intermediates: readonly IntermediateFacts[]
   readonly warnings: readonly CertificateDefect[]
   readonly #keyPem: string
-  #context: SecureContext | undefined
+  readonly #contexts = new Map<string, KeptContext>()
   #contextDefect: CertificateDefect | undefined
 
   constructor({ facts, keyPem }: ProvedPair) {
@@ -95,12 +96,22 @@ export class Certificate implements CertificateFacts {
   }
 
   /**
-   * The context for handshakes, built on first use because that takes a millisecond or two; undefined where this
-   * runtime refuses the pair, and `contextDefect` says why. Never throws: a throw in SNICallback ends the process.
+   * The context for handshakes on these terms, built on first use because that takes a millisecond or two; undefined where
+   * this runtime refuses the pair, and `contextDefect` says why. Never throws. Tickets are good for the same certificate on
+   * the same terms, as long as `ticketKeys` are of one generation; without keys, as long as the context.
    */
-  secureContext(): SecureContext | undefined {
-    if (this.#context === undefined && this.#contextDefect === undefined) this.#build()
-    return this.#context
+  secureContext(terms: ContextTerms = plainTerms, ticketKeys?: TicketKeys): SecureContext | undefined {
+    if (this.#contextDefect !== undefined) return undefined
+    const generation = ticketKeys?.generation ?? 0
+    const kept = this.#contexts.get(terms.id)
+    if (kept !== undefined && kept.generation >= generation) return kept.context
+    const built = buildContext({ facts: this, keyPem: this.#keyPem }, { terms, ticketKeys })
+    if ('code' in built) {
+      this.#contextDefect = built
+      return undefined
+    }
+    this.#keep(terms, { context: built, generation })
+    return built
   }
 
   /** Why `secureContext` gave none; undefined as long as it has not been tried. */
@@ -108,17 +119,43 @@ export class Certificate implements CertificateFacts {
     return this.#contextDefect
   }
 
-  #build(): void {
-    const built = buildContext({ facts: this, keyPem: this.#keyPem })
-    if ('code' in built) this.#contextDefect = built
-    else this.#context = built
+  #keep({ id }: ContextTerms, context: KeptContext): void {
+    this.#contexts.delete(id)
+    const [oldest] = this.#contexts.keys()
+    if (oldest !== undefined && this.#contexts.size >= contextsKeptMax) this.#contexts.delete(oldest)
+    this.#contexts.set(id, context)
   }
 }
 
+interface KeptContext {
+  readonly context: SecureContext
+  /** Of the keys of its tickets. */
+  readonly generation: number
+}
+
+// Terms come and go with reloads, and nobody says which are in use; one that is asked for again is built again.
+const contextsKeptMax = 64
+
+/** What a context is for. */
+interface ContextRequest {
+  readonly terms: ContextTerms
+  readonly ticketKeys: TicketKeys | undefined
+}
+
 /** Tries what a handshake will need: a context of the pair, or why this runtime makes none. */
-export function buildContext({ facts, keyPem }: ProvedPair): SecureContext | CertificateDefect {
+export function buildContext(
+  { facts, keyPem }: ProvedPair,
+  { terms, ticketKeys }: ContextRequest = { terms: plainTerms, ticketKeys: undefined },
+): SecureContext | CertificateDefect {
   try {
-    return createSecureContext({ ...contextOptions, cert: facts.chain.join(''), key: keyPem })
+    const options = contextOptions(terms, facts.fingerprint256)
+    const tickets = terms.clientTrust === undefined && ticketKeys?.keyOf(`${facts.fingerprint256} ${terms.id}`)
+    return createSecureContext({
+      ...options,
+      ...(tickets ? { ticketKeys: tickets } : {}),
+      cert: facts.chain.join(''),
+      key: keyPem,
+    })
   } catch (error) {
     const message = `this runtime cannot serve the certificate: ${(error as Error).message}`
     return defect('cert_unusable', { file: facts.certFile, message })

@@ -39,10 +39,10 @@ export function readCertificates(file: string, bytes: Buffer): ChainLinks | Cert
   )
 }
 
-/** The certificate, or why it cannot be parsed. */
-function readLink(pem: string): ChainLink | string {
+/** A certificate in PEM or DER, or why it cannot be parsed. */
+export function readLink(encoded: string | Buffer): ChainLink | string {
   try {
-    const x509 = new X509Certificate(pem)
+    const x509 = new X509Certificate(encoded)
     const [notBeforeMs, notAfterMs] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
     if (Number.isNaN(notBeforeMs) || Number.isNaN(notAfterMs)) return 'its dates cannot be read'
     return { x509, details: readDetails(x509.raw), notBeforeMs, notAfterMs }

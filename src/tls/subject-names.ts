@@ -21,7 +21,8 @@ export function canonicalAddress(address: string): string {
 const generalNameDns = 0x82
 const generalNameIp = 0x87
 
-function addressText(content: Buffer): string[] {
+/** The address that the bytes of a name are; none where they are of no known length. */
+export function addressText(content: Buffer): string[] {
   if (content.length === 4) return [content.join('.')]
   if (content.length !== 16) return []
   return [canonicalAddress(content.toString('hex').replace(/(.{4})(?!$)/g, '$1:'))]

@@ -76,7 +76,7 @@ export class Dial implements Timed, AddressSeeker, TransportObserver {
   onObstacle(obstacle: Obstacle): void {
     this.#obstacles.push(obstacle)
     // Another address cannot help where this process is out of descriptors, and is not to blame.
-    if (obstacle.isLocal) return this.#fail()
+    if (obstacle.isExhausted) return this.#fail()
     this.#leaveAddress()
     this.#tryNext()
   }

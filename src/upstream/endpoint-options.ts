@@ -47,7 +47,7 @@ export interface EndpointObserver {
   onDown(endpoint: Endpoint, change: HealthChange): void
   onUp(endpoint: Endpoint, change: HealthChange): void
   /** It shows another certificate than before, accepted or not, at one of its addresses. */
-  onPeerCertificate(endpoint: Endpoint, certificate: PeerCertificate, address: string): void
+  onPeerCertificate?(endpoint: Endpoint, certificate: PeerCertificate, address: string): void
 }
 
 /** What stands around an endpoint; each part has a default that is right for one alone. */

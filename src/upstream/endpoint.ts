@@ -31,7 +31,7 @@ import type { EstablishedTransport } from './transport.js'
 import { DialTarget, type TargetObserver } from './transport-target.js'
 
 export type { ConnectionChoice } from './connection-pool.js'
-export type { EndpointOptions } from './endpoint-options.js'
+export type { EndpointObserver, EndpointOptions, EndpointSettings } from './endpoint-options.js'
 
 const defaultPool: PoolLimits = { connections: 10_000, queued: 1000, queueMs: 5000 }
 const defaultPassive: PassiveOptions = { failures: 5, windowMs: 30_000, ejectMs: 10_000 }
@@ -185,7 +185,7 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
   }
 
   onPeerCertificate(certificate: PeerCertificate, address: string): void {
-    this.#surroundings.observer?.onPeerCertificate(this, certificate, address)
+    this.#surroundings.observer?.onPeerCertificate?.(this, certificate, address)
   }
 
   #startChecks(): void {
@@ -218,7 +218,8 @@ export class Endpoint implements PoolOwner, EjectionOwner, CheckConnector, Targe
   }
 
   #makePool(client: ProxiedAddresses | undefined): ConnectionPool {
-    const isShared = (this.#identity.protocol ?? 'http1') !== 'http1'
+    const { protocol } = this.#identity
+    const isShared = protocol === 'h2' || (protocol === 'auto' && this.#target.tls !== undefined)
     const pool = new ConnectionPool({ owner: this, places: this.#places, isShared, client })
     if (this.#isRetired) pool.retire()
     return pool

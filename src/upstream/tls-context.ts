@@ -2,7 +2,7 @@
 // its endpoints. Every file is proved here: the runtime takes an empty bundle for "the public roots", and drops the rest.
 import { constants, createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { readPem } from '../tls/pem.js'
+import { readBundle } from '../tls/pem-bundle.js'
 import { readKey } from '../tls/private-key.js'
 
 /** A PEM file as it was read. */
@@ -50,7 +50,7 @@ export function makeTlsContext(settings: TlsSettings): TlsContext | readonly Tls
   try {
     const secureContext = createSecureContext({
       ...options,
-      ...(ca === undefined ? {} : { ca: trusted }),
+      ...(ca === undefined ? {} : { ca: [...trusted] }),
       ...(client === undefined ? {} : { cert: shown.join(''), key }),
     })
     return { secureContext, isVerified: verify }
@@ -63,40 +63,9 @@ function isMistake(value: unknown): value is TlsMistake {
   return typeof value === 'object' && value !== null && 'message' in value
 }
 
-/** The certificates of a bundle, each proved. Half a bundle is none: whom it forgets would be found out in production. */
-function readCertificates(key: 'ca' | 'cert', { path, text }: PemText): string[] | TlsMistake {
-  const mistake = (message: string, hint: string): TlsMistake => ({ key, path, message, hint })
-  if (text.trim() === '') return mistake('the file is empty', 'is it still being written?')
-  const { blocks, isTruncated } = readPem(Buffer.from(text, 'latin1'))
-  if (isTruncated || blocks.length !== countOf(text, 'BEGIN') || blocks.length !== countOf(text, 'END')) {
-    return mistake('a PEM block of the file does not begin or end as it should', 'is the file complete?')
-  }
-  const [first] = blocks
-  if (first === undefined) return mistake('the file holds no PEM certificate', 'expected -----BEGIN CERTIFICATE-----')
-  for (const [index, block] of blocks.entries()) {
-    const which = `block ${index + 1} of ${blocks.length}`
-    if (block.label !== 'CERTIFICATE') {
-      return mistake(`${which} is no certificate: ${block.label}`, 'put certificates alone into the file')
-    }
-    const reason = whyUnreadable(block.text)
-    if (reason === undefined) continue
-    return mistake(`${which} cannot be parsed: ${reason}`, 'look at it with: openssl x509 -text -noout -in FILE')
-  }
-  return blocks.map((block) => block.text)
-}
-
-// A marker that lost a dash is no marker to the reader, who would leave its block out as a comment.
-function countOf(text: string, marker: 'BEGIN' | 'END'): number {
-  return text.split('\n').filter((line) => line.startsWith('-') && line.includes(`${marker} `)).length
-}
-
-function whyUnreadable(pem: string): string | undefined {
-  try {
-    new X509Certificate(pem)
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
+function readCertificates(key: 'ca' | 'cert', { path, text }: PemText): readonly string[] | TlsMistake {
+  const bundle = readBundle(text)
+  return 'message' in bundle ? { key, path, ...bundle } : bundle.map(({ x509 }) => x509.toString())
 }
 
 function readClientKey({ path, text }: PemText): string | TlsMistake {

@@ -20,7 +20,7 @@ const meanings: Readonly<Record<string, string>> = {
   ENOMEM: 'the system has no memory left for sockets',
 }
 
-const localCodes: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
+const exhaustionCodes: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])
 
 /** Why no connection was made. */
 export function connectError(error: Error | undefined): string {
@@ -31,8 +31,13 @@ export function connectError(error: Error | undefined): string {
 }
 
 /** Whether this process or machine is out of something, whatever the address. */
-export function isLocal(error: unknown): boolean {
-  return error instanceof Error && localCodes.has(codeOf(error))
+export function isExhausted(error: Error | undefined): boolean {
+  return error !== undefined && exhaustionCodes.has(codeOf(error))
+}
+
+/** Whether the reason lies on our side alone: it says nothing of the endpoint. Undefined and other values are not. */
+export function isLocal(cause: unknown): boolean {
+  return cause instanceof Error && (isExhausted(cause) || codeOf(cause) === 'EADDRNOTAVAIL')
 }
 
 function codeOf(error: NodeJS.ErrnoException): string {

@@ -8,7 +8,7 @@ import type { FailureCode } from '../wire/failure.js'
 import { flushAtEndOfTurn } from '../wire/turn.js'
 import type { Handshake, TlsClient } from './tls-client.js'
 import { handshakeError } from './tls-verify.js'
-import { connectError, isLocal } from './transport-errors.js'
+import { connectError, isExhausted } from './transport-errors.js'
 
 /** A connection that stands, with what its making has found out. */
 export interface EstablishedTransport extends Transport {
@@ -36,7 +36,7 @@ export interface Obstacle {
   /** In words, the address included. */
   readonly detail: string
   /** This process is out of something; no other address would help. */
-  readonly isLocal: boolean
+  readonly isExhausted: boolean
   readonly cause: Error | undefined
 }
 
@@ -124,6 +124,8 @@ export class PendingTransport implements EstablishedTransport {
   #watch(socket: Socket): void {
     socket.on('error', (error: Error) => {
       this.#error ??= error
+      // A TLS socket that meets an error behind its handshake stays open, and says nothing more.
+      socket.destroy()
     })
     socket.on('close', () => this.#fail())
   }
@@ -185,7 +187,7 @@ export class PendingTransport implements EstablishedTransport {
     if (!this.#settle()) return
     this.#socket.destroy()
     const detail = `${this.#place}: ${reason}`
-    this.#observer.onObstacle({ code, detail, isLocal: isLocal(this.#error), cause: this.#error })
+    this.#observer.onObstacle({ code, detail, isExhausted: isExhausted(this.#error), cause: this.#error })
   }
 
   #settle(): boolean {

@@ -21,4 +21,19 @@ export interface Connection {
   readonly sni: string | null
   /** `TLSv1.3`, `TLSv1.2`, or null on a plain listener. */
   readonly tlsVersion: string | null
+  /** What the client answered when the handshake asked for a certificate; undefined where it did not ask. */
+  readonly clientProof: ClientProof | undefined
+}
+
+/** What a client proved in the full handshake of its connection; never what a resumed session remembers. */
+export interface ClientProof {
+  /** The policy that the handshake asked under, and the set of authorities that OpenSSL verified against. */
+  readonly policyId: string
+  readonly trustId: string
+  /** The certificates as they were sent, DER, the client's own first; empty where it sent none. */
+  readonly chain: readonly Buffer[]
+  /** OpenSSL's objection (`CERT_HAS_EXPIRED`); undefined where it has none. Says nothing about any other trust. */
+  readonly verifyError: string | undefined
+  /** When that was, in milliseconds since the epoch. */
+  readonly shownAtMs: number
 }

@@ -76,17 +76,20 @@ export class Failure {
   /** Whether another connection to the same endpoint may do better, or only another endpoint. */
   readonly suspect: Suspect
   readonly cause: unknown
+  /** The code that an HTTP/2 endpoint reset its stream with; undefined for every other failure. */
+  readonly resetCode: number | undefined
 
   constructor(
     code: FailureCode,
     detail: string,
-    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown } = {},
+    more: { retry?: RetryRule; suspect?: Suspect | undefined; cause?: unknown; resetCode?: number } = {},
   ) {
     this.code = code
     this.detail = detail
     this.retry = more.retry ?? 'never'
     this.suspect = more.suspect ?? 'endpoint'
     this.cause = more.cause
+    this.resetCode = more.resetCode
   }
 
   get status(): number {

@@ -4,10 +4,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { until } from '../support/deadline.js'
 import { forwardTo, Gateway } from '../support/gateway.js'
+import { heapBytes } from '../support/heap.js'
 import { RawClient } from '../support/raw-client.js'
 import { ReadingUpstream } from '../support/reading-upstream.js'
 import { response } from '../support/scripted-upstream.js'
@@ -78,11 +77,4 @@ function lineOf(head: string): string {
 
 function asLine({ method, target }: { method: string | null; target: string | null }): string {
   return `${method} ${target} HTTP/1.1`
-}
-
-/** What is reachable; the collector is called by name, because a test has no flag of its own. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
-  return process.memoryUsage().heapUsed
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeAuthority } from '../support/certificates.js'
@@ -15,10 +16,10 @@ const listener = 'listeners: [{ name: public, bind: ":443" }]\n'
 
 test('certificates are listed by urgency, with all their sites, and one that is not well is exit 1', async (context) => {
   const workspace = new Workspace(context)
-  const issuer = await makeAuthority({ commonName: 'Example CA' })
+  const issuer = await makeAuthority({ commonName: 'Example CA', issuer: await makeAuthority() })
   const days = { good: 60, soon: 20, sooner: 5, late: -4 }
   for (const [name, left] of Object.entries(days)) {
-    await workspace.certificate(name, { names: [`${name}.example`], issuer, ...lasting(left) })
+    await workspace.certificate(name, { names: [`${name}.example`, 'again.example'], issuer, ...lasting(left) })
   }
   await workspace.certificate('early', {
     names: ['early.example'],
@@ -45,6 +46,10 @@ certs/good.pem    (fallback) +1    Example CA  ${date(60)}  60         ok
 
 config/hostward.yaml:20:18: the key file is empty
   hint: is it still being written?
+
+certs/late.pem: info: no site has the host again.example (name_unused)
+certs/sooner.pem: info: no site has the host again.example (name_unused)
+certs/good.pem: info: no site has the host again.example (name_unused)
 exit 1
 `,
   )
@@ -80,7 +85,7 @@ test('no line of the table is wider than 120 columns', async (context) => {
   const issuer = await makeAuthority({ commonName: 'An Authority With Quite A Long Name Of Its Own' })
   await workspace.certificate(host, { names: [host], issuer, notBefore: lasting(80).notBefore })
   workspace.write('config/hostward.yaml', `${listener}vhosts:\n${site(host, host)}${site('b.example', host)}`)
-  const lines = (await workspace.run('certs')).stdout.split('\n')
+  const lines = (await workspace.run('certs')).stdout.split('\n').slice(0, 2)
   assert.match(lines[1], /^….*label\.example\.pem {2}long-label\.long-la… \+1 {2}An Authority With Q… {2}/)
   assert.ok(lines.every((line) => line.length <= 120))
 })
@@ -97,9 +102,14 @@ test('--json is a list with every fact, and null for what an unusable certificat
   const [bad, good, ...others] = JSON.parse(stdout)
   assert.deepEqual(others, [])
   const path = (name: string): string => join(workspace.directory, 'certs', name)
-  const { serial, fingerprint256, ...facts } = good
-  assert.match(`${serial} ${fingerprint256}`, /^[0-9A-F]+ [0-9A-F]{2}(:[0-9A-F]{2}){31}$/)
   const seconds = (time: Date): string => new Date(Math.floor(time.getTime() / 1000) * 1000).toISOString()
+  const { serial, fingerprint256, chain, renewalDue, ...facts } = good
+  assert.deepEqual(
+    chain.map(({ subject, level }: { subject: string; level: string }) => `${subject} ${level}`),
+    ['CN=Test CA ok'],
+  )
+  assert.equal(renewalDue, seconds(new Date(notAfter.getTime() - 30 * 86_400_000)))
+  assert.match(`${serial} ${fingerprint256}`, /^[0-9A-F]+ [0-9A-F]{2}(:[0-9A-F]{2}){31}$/)
   assert.deepEqual(facts, {
     level: 'ok',
     certificate: path('good.pem'),
@@ -111,8 +121,11 @@ test('--json is a list with every fact, and null for what an unusable certificat
     keyType: 'ec',
     notBefore: seconds(notBefore),
     notAfter: seconds(notAfter),
+    renewalId: null,
     daysLeft: 60,
     errors: [],
+    defects: [],
+    served: null,
   })
   const { errors, ...unknown } = bad
   assert.equal(errors.length, 2)
@@ -127,11 +140,47 @@ test('--json is a list with every fact, and null for what an unusable certificat
     keyType: null,
     notBefore: null,
     notAfter: null,
+    renewalDue: null,
+    renewalId: null,
     daysLeft: null,
     serial: null,
     fingerprint256: null,
+    chain: [],
+    defects: [],
+    served: null,
   })
   assert.deepEqual({ code, stderr }, { code: 1, stderr: '' })
+})
+
+test('every defect is told with its file, what is done about it and its code; a hand is needed for a warning alone', async (context) => {
+  const workspace = new Workspace(context)
+  await workspace.certificate('good', { names: ['good.example', 'other.example'], ...lasting(60) })
+  workspace.write('config/hostward.yaml', `${listener}vhosts:\n${site('good.example', 'good')}`)
+  const remark = await workspace.transcript('certs')
+  assert.match(remark, /\n\ncerts\/good\.pem: info: no site has the host other\.example \(name_unused\)\nexit 0\n$/)
+  chmodSync(join(workspace.directory, 'certs/good.key'), 0o644)
+  const warning = await workspace.transcript('certs')
+  assert.match(
+    warning,
+    /\ncerts\/good\.key: warn: everybody .*\(mode 0644\) \(key_permissions\)\n {2}hint: chmod .*\n.*\nexit 1\n$/,
+  )
+  const [{ defects }] = JSON.parse((await workspace.run('certs', '--json')).stdout)
+  assert.deepEqual(
+    defects.map(({ act, code }: { act: string; code: string }) => `${act} ${code}`),
+    ['warn key_permissions', 'info name_unused'],
+  )
+})
+
+test('an authority of the chain that has expired needs a hand, although the leaf is well', async (context) => {
+  const workspace = new Workspace(context)
+  const old = { notBefore: lasting(-5).notBefore, notAfter: lasting(-5).notAfter }
+  const issuer = await makeAuthority({ commonName: 'Old CA', issuer: await makeAuthority(), ...old })
+  await workspace.certificate('good', { names: ['good.example'], issuer, ...lasting(60) })
+  workspace.write('config/hostward.yaml', `${listener}vhosts:\n${site('good.example', 'good')}`)
+  const transcript = await workspace.transcript('certs')
+  assert.match(transcript, /\ncerts\/good\.pem: expired: authority of the chain: CN=Old CA, not after .*\n/)
+  assert.match(transcript, /\(intermediate_expires_first\)\n/)
+  assert.match(transcript, /exit 1\n$/)
 })
 
 test('sites that are left out for their mistakes are told on standard error, and are exit 1', async (context) => {

@@ -40,7 +40,7 @@ const overview = `Usage: hostward COMMAND [options]
 
   serve  end TLS and route every request on its own Host
   check  tell every mistake of a configuration, its certificates and keys included
-  certs  list the certificates, their sites and how long they last, the most urgent first
+  certs  list the certificates, their sites, their end and their defects, the most urgent first
   why    explain which site, certificate and answer a request gets
 
 hostward COMMAND --help shows its options. hostward --version prints the version.

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Flag, FrameType, readUint31, Setting } from '../../src/http2/frames.js'
 import { ChunkSource } from '../http2/harness.js'
 import { until } from '../support/deadline.js'
+import { heapBytes } from '../support/heap.js'
 import { settings, uint32 } from '../support/http2-client.js'
 import { HandSource, type Rig, withRig } from './rig.js'
 
@@ -12,6 +13,14 @@ const chunk = Buffer.alloc(16_384, 'x')
 
 async function settled(rig: Rig): Promise<void> {
   await rig.endpoint.frame((one) => one.type === FrameType.settings && one.flags === Flag.ack, 'an acknowledgement')
+}
+
+async function settledCapacity(rig: Rig): Promise<void> {
+  await until('the endpoint has spoken', () => rig.connection.capacity === 1000)
+}
+
+function* freshChunks(count: number): Iterable<Buffer> {
+  for (let made = 0; made < count; made++) yield Buffer.allocUnsafeSlow(16_384)
 }
 
 /** What the client has granted on a stream beyond its first window. */
@@ -100,6 +109,69 @@ test('a client that does not read stops the endpoint at one window, and its neig
     unread.body?.resume()
     await until('the window opens again', () => granted(rig, 1) > 0)
   }))
+
+test('an endpoint that does not read gets no more requests, until it reads again', () =>
+  withRig(async (rig) => {
+    rig.endpoint.socket.pause()
+    const fields = [['x-large', '~'.repeat(60_000)]] as const
+    await settledCapacity(rig)
+    while (rig.connection.capacity > 0) {
+      for (let count = 0; count < 10; count++) rig.send({ fields })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.ok(rig.connection.active < 1000)
+    const { available } = rig.owner
+    rig.endpoint.socket.resume()
+    await until('there is room again', () => rig.connection.capacity > 0)
+    assert.ok(rig.owner.available > available)
+  }))
+
+test('a body of tiny chunks that waits costs little more than its bytes, and arrives as it was', () =>
+  withRig(
+    async (rig) => {
+      await settled(rig)
+      const bytes = Buffer.alloc(60_000, 'abcdefghijklmnopqrstuvwxyz')
+      const body = new HandSource()
+      await rig.ask({ method: 'PUT', body }, 1)
+      rig.endpoint.creditsWindows = false
+      const before = heapBytes()
+      for (let at = 0; at < bytes.length; at++) body.sink.write(bytes.subarray(at, at + 1))
+      const grown = heapBytes() - before
+      assert.ok(grown < 1 << 20, `${grown} bytes more`)
+      let sent = 0
+      for (const step of [1, 40, 5000, 16_384]) {
+        rig.endpoint.send(FrameType.windowUpdate, 0, 1, uint32(step))
+        sent += step
+        await until('a part has come', () => rig.endpoint.received(1).length === sent)
+        body.sink.write(Buffer.from(String(step)))
+        body.sink.write(Buffer.alloc(2000, '-'))
+      }
+      body.sink.end(undefined)
+      for (const id of [0, 1]) rig.endpoint.send(FrameType.windowUpdate, 0, id, uint32(1 << 20))
+      await until('all has come', () => rig.endpoint.hasEnded(1))
+      const steps = [1, 40, 5000, 16_384].map((step) => `${step}${'-'.repeat(2000)}`).join('')
+      assert.ok(rig.endpoint.received(1).equals(Buffer.concat([bytes, Buffer.from(steps)])))
+    },
+    { hello: [[Setting.initialWindowSize, 0]] },
+  ))
+
+test('a long body whose queue is never empty is not kept behind its back', () =>
+  withRig(
+    async (rig) => {
+      await settled(rig)
+      rig.endpoint.creditsWindows = false
+      const body = new ChunkSource(freshChunks(4000))
+      await rig.ask({ method: 'PUT', body }, 1)
+      for (let count = 0; count < 2000; count++) {
+        for (const id of [0, 1]) rig.endpoint.send(FrameType.windowUpdate, 0, id, uint32(16_384))
+        await until('a part has come', () => rig.endpoint.frames.some((one) => one.type === FrameType.data))
+        rig.endpoint.frames.length = 0
+      }
+      // All in all 32 MiB have passed; what the collector has not looked at yet goes with its next rounds.
+      await until('what has left is forgotten', () => heapBytes() > 0 && process.memoryUsage().arrayBuffers < 8 << 20)
+    },
+    { hello: [[Setting.initialWindowSize, 0]] },
+  ))
 
 test('a body that nobody has taken yet waits, within one window', () =>
   withRig(async (rig) => {

@@ -5,7 +5,7 @@ import { ErrorCode, Flag, FrameType, Setting } from '../../src/http2/frames.js'
 import { ChunkSource } from '../http2/harness.js'
 import { until } from '../support/deadline.js'
 import { settings } from '../support/http2-client.js'
-import { HandSource, withRig } from './rig.js'
+import { HandSource, type RecordedAttempt, withRig } from './rig.js'
 
 const { endStream } = Flag
 
@@ -64,6 +64,7 @@ test('a refused stream was not processed', () =>
     await refused.final()
     assert.equal(refused.failure?.code, 'upstream_reset')
     assert.equal(refused.failure?.retry, 'always')
+    assert.equal(refused.failure?.suspect, 'connection')
     await rig.stillServes(3)
   }))
 
@@ -90,6 +91,7 @@ for (const [name, code] of [
       await reset.final()
       assert.equal(reset.failure?.detail, `the endpoint reset the stream: ${name}`)
       assert.equal(reset.failure?.retry, 'never')
+      assert.equal(reset.failure?.resetCode, code)
       assert.equal(rig.owner.failed.length, 1)
       await rig.stillServes(3)
     }))
@@ -122,10 +124,34 @@ test('a connection that dies: unanswered requests may be repeated where that is 
     await answered.whole()
     assert.equal(unanswered.failure?.code, 'upstream_reset')
     assert.equal(unanswered.failure?.retry, 'if_idempotent')
+    assert.equal(unanswered.failure?.suspect, 'connection')
     assert.equal(begun.failure?.retry, 'never')
     assert.equal(answered.sink.failure?.retry, 'never')
     assert.equal(answered.sink.failure?.code, 'upstream_reset')
     await rig.isGone()
+  }))
+
+test('a new connection that dies at once says something of the endpoint', () =>
+  withRig(async (rig) => {
+    const recorded = await rig.ask({}, 1)
+    rig.endpoint.socket.destroy()
+    assert.equal((await recorded.final()).failure?.suspect, 'endpoint')
+  }))
+
+test('a request of which nothing was sent may be sent again, whatever it is', () =>
+  withRig(async (rig) => {
+    const first = await rig.ask({}, 1)
+    let second: RecordedAttempt | undefined
+    // Sent while the connection is still good, and before the turn ends in which it dies.
+    first.onFailure = () => undefined
+    rig.owner.whenAvailable = () => {
+      second ??= rig.send({ method: 'POST' })
+    }
+    rig.endpoint.reset(1, ErrorCode.cancel)
+    rig.endpoint.send(FrameType.ping, 0, 1)
+    await until('the second has failed', () => second?.finals === 1)
+    assert.equal(second?.failure?.code, 'upstream_protocol')
+    assert.equal(second?.failure?.retry, 'always')
   }))
 
 test('a connection that ends without a goodbye fails what is in flight', () =>

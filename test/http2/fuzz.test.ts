@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Flag, preface } from '../../src/http2/frames.js'
 import { frameBytes, literals, type Pair, type RawClient, requestFields } from '../support/http2-client.js'
+import { fuzzSeed, type Random, randomOf } from '../support/random.js'
 import { answerEcho, type TestServer, withServer } from './harness.js'
 
 const corpus = join('..', 'shared', 'vectors', 'fuzz', 'http2.json')
@@ -45,25 +46,10 @@ test('the public corpus of hostile connections is survived', { skip: !existsSync
 
 test('connections of random frames are survived', () =>
   withServer(async (server) => {
-    const seed = Number(process.env['HOSTWARD_FUZZ_SEED'] ?? Date.now() % 1_000_000)
-    console.log(`# seed ${seed} (HOSTWARD_FUZZ_SEED)`)
-    const random = randomOf(seed)
+    const random = randomOf(fuzzSeed())
     for (let run = 0; run < runs; run++) await survives(server, randomConnection(random))
     await servesOn(server)
   }, answerEcho))
-
-type Random = (below: number) => number
-
-/** A small generator (mulberry32), so that a seed is enough to see a failure again. */
-function randomOf(seed: number): Random {
-  let state = seed | 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
 
 function randomConnection(random: Random): Buffer {
   const frames = Array.from({ length: 5 + random(60) }, () => randomFrame(random))

@@ -33,6 +33,7 @@ const connection: Connection = {
   claimedBy: null,
   sni: null,
   tlsVersion: null,
+  clientProof: undefined,
 }
 
 const wireLimits: WireLimits = {

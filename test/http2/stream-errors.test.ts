@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ErrorCode, Flag, FrameType, Setting } from '../../src/http2/frames.js'
+import type { BodySink, BodySource } from '../../src/wire/body.js'
+import { Failure } from '../../src/wire/failure.js'
 import { literals, type RawClient, requestFields, settings, uint32 } from '../support/http2-client.js'
 import { ChunkSource, fieldsOf, withServer } from './harness.js'
 import { answerUnlessWaiting, finishStream, type Story, wait } from './stories.js'
@@ -321,3 +323,42 @@ test('§5.4.2 a reset is not answered with a reset', () =>
     await client.stillServes(3)
     assert.equal(client.frames.filter((one) => one.type === FrameType.rstStream).length, 0)
   }, answerUnlessWaiting))
+
+for (const [told, passed] of [
+  [ErrorCode.cancel, ErrorCode.cancel],
+  [ErrorCode.enhanceYourCalm, ErrorCode.enhanceYourCalm],
+  [ErrorCode.refusedStream, ErrorCode.internalError],
+  [4711, ErrorCode.internalError],
+] as const) {
+  test(`an endpoint that resets with ${told} in the middle of an answer resets the client's stream with ${passed}`, () =>
+    withServer(
+      async (server) => {
+        const client = await server.client()
+        client.headers(1, requestFields())
+        assert.equal(await client.resetOf(1), passed)
+      },
+      (downstream) => {
+        const source = new BrokenSource(new Failure('upstream_reset', 'told', { resetCode: told }))
+        downstream.respond({ status: 200, reason: '', headers: fieldsOf() }, source)
+      },
+    ))
+}
+
+/** A body that breaks off behind its first bytes. */
+class BrokenSource implements BodySource {
+  readonly lengthBytes = -1
+  readonly #failure: Failure
+
+  constructor(failure: Failure) {
+    this.#failure = failure
+  }
+
+  flow(sink: BodySink): void {
+    sink.write(Buffer.from('half'))
+    sink.abort(this.#failure)
+  }
+
+  resume(): void {}
+
+  abort(): void {}
+}

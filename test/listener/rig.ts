@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import tls from 'node:tls'
 import type { Served } from '../../src/listener/entry.js'
+import type { HandshakeTerms } from '../../src/listener/handshake.js'
 import type { ListenerSettings } from '../../src/listener/listener.js'
 import { Listener } from '../../src/listener/listener.js'
 import { AddressSet, parseCidr } from '../../src/net/cidr.js'
@@ -56,7 +57,11 @@ export async function openRig(test: TestContext, options: RigOptions = {}): Prom
     ...options.settings,
   }
   const events = { served: [] as Connection[], failures: [] as Rig['failures'], drained: [] as string[] }
-  const choose = options.choose ?? ((hello) => options.sites?.[hello.serverName ?? '']?.context)
+  const contextFor = options.choose ?? ((hello) => options.sites?.[hello.serverName ?? '']?.context)
+  const choose = (hello: ClientHello): HandshakeTerms | undefined => {
+    const context = contextFor(hello)
+    return context && { context, certificateRequest: undefined }
+  }
   const serve = (socket: net.Socket, connection: Connection, protocol: string): Served => {
     events.served.push(connection)
     if (options.greeting !== undefined) socket.write(options.greeting)
@@ -128,7 +133,8 @@ export async function ask(socket: net.Socket, text: string): Promise<string> {
 /** Waits until the other side has closed, gently or not. */
 export async function ended(socket: net.Socket): Promise<void> {
   if (socket.readableEnded || socket.destroyed) return
-  await Promise.race([once(socket, 'end'), once(socket, 'close')])
+  // Not events.once, which a reset would make reject.
+  await new Promise<void>((resolve) => socket.once('end', () => resolve()).once('close', () => resolve()))
 }
 
 /** The error a TLS client ends with. */

@@ -178,6 +178,7 @@ export function connectionOf(peer: string): Connection {
     claimedBy: null,
     sni: null,
     tlsVersion: 'TLSv1.3',
+    clientProof: undefined,
   }
 }
 

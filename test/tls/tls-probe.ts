@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { PeerCertificate, SecureContext, TLSSocket } from 'node:tls'
 import { connect, createServer } from 'node:tls'
 import type { Certificate } from '../../src/tls/certificate.js'
-import { contextOptions } from '../../src/tls/context-options.js'
+import { contextOptions, plainTerms } from '../../src/tls/context-options.js'
 
 /** What a client of a test can and wants. */
 export interface ProbeClient {
@@ -28,7 +28,7 @@ export interface ProbeResult {
 /** Makes one handshake with a server that serves `certificate`; rejects where the handshake fails. */
 export async function probe(certificate: Certificate | undefined, client: ProbeClient): Promise<ProbeResult> {
   const server = createServer({
-    ...contextOptions,
+    ...contextOptions(plainTerms, ''),
     SNICallback: (_name, done) => done(null, certificate?.secureContext() as SecureContext),
   })
   server.on('tlsClientError', () => {})

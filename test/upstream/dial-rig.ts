@@ -23,11 +23,17 @@ export type Outcome =
 /** A generous time for a test that does not mean to reach it. */
 const connectMs = 15_000
 
+/** What a test says of its dial; `onEstablished` is called as a codec would be, before anything is read. */
+export type TestDial = Partial<DialOptions> & { readonly onEstablished?: (transport: EstablishedTransport) => void }
+
 /** Dials and waits for the end. */
-export function dial(target: DialTarget, more: Partial<DialOptions> = {}): Promise<Outcome> {
+export function dial(target: DialTarget, { onEstablished, ...more }: TestDial = {}): Promise<Outcome> {
   const outcome = new Promise<Outcome>((resolve) => {
     const observer = {
-      onConnected: (transport: EstablishedTransport) => resolve({ transport }),
+      onConnected: (transport: EstablishedTransport) => {
+        onEstablished?.(transport)
+        resolve({ transport })
+      },
       onFailure: (failure: Failure) => resolve({ failure }),
     }
     new Dial({ target, connectMs, ...more }, observer)

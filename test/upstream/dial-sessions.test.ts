@@ -103,9 +103,16 @@ test('an endpoint cannot begin a second handshake, in which it could show anothe
   const address = tlsAddress(server.port)
   const target = targetOf(context, { address, tls: trusting(authority.cert), serverName: 'shop.test' })
   const transport = await visited(context, target)
+  const { socket } = transport
+  const [peer] = server.sockets
   const outcomes: (Error | null)[] = []
-  server.sockets[0]?.renegotiate({ rejectUnauthorized: false }, (error) => outcomes.push(error))
-  await until('there is an outcome', () => outcomes.length > 0 || transport.socket.destroyed)
+  const read = reading(transport)
+  peer?.renegotiate({ rejectUnauthorized: false }, (error) => outcomes.push(error))
+  peer?.write('behind it')
+  await until('what stands behind the demand is read', () => read.text === 'behind it' || socket.destroyed)
+  // A refusal leaves with the next bytes.
+  socket.write('once more')
+  await until('there is an outcome', () => outcomes.length > 0 || socket.destroyed)
   assert.deepEqual(outcomes, [])
 })
 

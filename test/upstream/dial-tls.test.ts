@@ -1,6 +1,7 @@
 // TLS to endpoints: whose certificate is accepted, what is said when it is not, and that nothing is let through.
 import assert from 'node:assert/strict'
 import { constants } from 'node:crypto'
+import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createSecureContext, type TLSSocket, type TlsOptions } from 'node:tls'
 import { type CertificateOptions, makeAuthority, makeCertificate } from '../support/certificates.js'
@@ -255,6 +256,21 @@ test('a handshake that stalls is ended by the deadline, and its connection is cl
   assert.equal(failure.code, 'upstream_timeout')
   assert.match(failure.detail, /^in the TLS handshake with 127\.0\.0\.1:\d+ for \d+ ms$/)
   await until('the connection closes', () => server.sockets.every(({ destroyed }) => destroyed))
+})
+
+test('a connection whose TLS breaks later is closed: the runtime alone would leave it open and silent', async (context) => {
+  const server = await serverWith(context, signed(['shop.test']))
+  const front = await plainServer(context, (socket) => {
+    const inner = connect(server.port, '127.0.0.1')
+    context.after(() => inner.destroy())
+    inner.on('error', () => undefined)
+    socket.pipe(inner).pipe(socket)
+  })
+  const address = tlsAddress(front.port)
+  const tls = trusting(authority.cert)
+  const { socket } = await established(context, targetOf(context, { address, tls, serverName: 'shop.test' }))
+  front.sockets[0]?.write('this is no record of TLS')
+  await until('the connection closes', () => socket.destroyed)
 })
 
 interface Negotiation {

@@ -10,12 +10,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { encodeProxyV2 } from '../../src/net/proxy-protocol-v2.js'
 import { Dial } from '../../src/upstream/dial.js'
-import { connectError } from '../../src/upstream/transport-errors.js'
+import { connectError, isExhausted, isLocal } from '../../src/upstream/transport-errors.js'
 import type { DialTarget } from '../../src/upstream/transport-target.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { until } from '../support/deadline.js'
 import {
   deadPort,
+  dial,
   established,
   failing,
   hasOpen,
@@ -129,6 +130,8 @@ test('a connection that is refused names the address, and any request may be tri
 test('a machine without a free local port is told as such', () => {
   const error = Object.assign(new Error('connect EADDRNOTAVAIL 192.0.2.1:80'), { code: 'EADDRNOTAVAIL' })
   assert.equal(connectError(error), 'no local address or port is left for it (EADDRNOTAVAIL)')
+  assert.ok(isLocal(error), 'the endpoint is not to blame')
+  assert.ok(!isExhausted(error), 'another address may be had')
 })
 
 test('a process without a free file descriptor is told as such, and dials when there is one again', async (context) => {
@@ -264,3 +267,46 @@ test('a PROXY header stands before TLS, and bytes pass both ways behind it', asy
   transport.socket.destroy()
   await until('the connection closes', () => secured.sockets.every(({ destroyed }) => destroyed))
 })
+
+const wholeBytes = 8 * 1024 * 1024
+const whole = Buffer.alloc(wholeBytes, 'what is sent, in order; ')
+
+for (const kind of ['plain', 'TLS', 'TLS behind a PROXY header'] as const) {
+  test(`a transport that is paused (${kind}) stops reading, and loses nothing`, async (context) => {
+    const pair = await makeCertificate({ names: ['shop.test'] })
+    const plain = await plainServer(context, (socket) => socket.write(whole))
+    const secured = await tlsServer(context, { cert: pair.cert, key: pair.key }, (socket) => socket.write(whole))
+    const front = await plainServer(context, (socket) => {
+      socket.once('readable', () => {
+        socket.read(clientHeader.length)
+        secured.adopt(socket)
+      })
+    })
+    const tls = trusting(pair.cert)
+    const port = kind === 'TLS' ? secured.port : front.port
+    const address = kind === 'plain' ? plainAddress(plain.port) : tlsAddress(port)
+    const target = targetOf(context, { address, tls, serverName: 'shop.test' })
+    const proxyHeader = kind === 'TLS behind a PROXY header' ? clientHeader : undefined
+    const chunks: Buffer[] = []
+    let readBytes = 0
+    const outcome = await dial(target, {
+      proxyHeader,
+      onEstablished: (transport) => {
+        context.after(() => transport.socket.destroy())
+        transport.onBytes = (chunk) => {
+          if (chunks.length === 0) transport.socket.pause()
+          chunks.push(chunk)
+          readBytes += chunk.length
+        }
+      },
+    })
+    await until('something is read', () => readBytes > 0)
+    // Long enough for everything to come, if it came.
+    for (let turn = 0; turn < 50; turn++)
+      await established(context, targetOf(context, { address: plainAddress(plain.port) }))
+    assert.ok(readBytes < wholeBytes / 2, `${readBytes} bytes were read`)
+    outcome.transport?.socket.resume()
+    await until('all of it is read', () => readBytes === wholeBytes)
+    assert.ok(Buffer.concat(chunks).equals(whole))
+  })
+}

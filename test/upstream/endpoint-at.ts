@@ -1,6 +1,5 @@
 // Endpoints under test, and requests to send to them; a test says only what it is about.
-import { Endpoint, type EndpointOptions } from '../../src/upstream/endpoint.js'
-import type { EndpointObserver } from '../../src/upstream/endpoint-options.js'
+import { Endpoint, type EndpointObserver, type EndpointOptions } from '../../src/upstream/endpoint.js'
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../src/wire/attempt.js'
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { ResponseHead } from '../../src/wire/downstream.js'
@@ -90,7 +89,6 @@ export function observerOf(log: string[]): EndpointObserver {
   return {
     onDown: ({ label }, { by, detail }) => log.push(`${label} down by ${by}: ${detail}`),
     onUp: ({ label }, { by, detail }) => log.push(`${label} up by ${by}: ${detail}`),
-    onPeerCertificate: () => undefined,
   }
 }
 

@@ -16,6 +16,7 @@ import type { Endpoint } from '../../src/upstream/endpoint.js'
 import { type CertificatePair, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 import { until } from '../support/deadline.js'
 import { portOf } from '../support/port.js'
+import { ScriptedUpstream } from '../support/scripted-upstream.js'
 import { trusting } from './dial-rig.js'
 import { endpointAt, get, type Sent, send } from './endpoint-at.js'
 
@@ -251,6 +252,15 @@ describe('an endpoint that chooses its protocol by ALPN', () => {
     for (const answer of answers) answer.end('ok')
     for (const each of sent) assert.equal((await each.settled()).status, 200)
   })
+})
+
+test('an endpoint that would choose by ALPN has one connection for each request at once where there is no TLS', async () => {
+  const upstream = await new ScriptedUpstream(() => undefined).open()
+  const endpoint = endpointAt(upstream.port, { protocol: 'auto' })
+  const sent = [send(endpoint), send(endpoint)]
+  await upstream.accepts(2)
+  for (const { attempt } of sent) attempt.cancel()
+  await upstream.close()
 })
 
 test('an endpoint that should speak HTTP/2 but does not fails what was sent, and is dialled again', async (context) => {

@@ -3,7 +3,7 @@ import { unannouncedStreams } from './client-limits.js'
 import { Setting } from './frames.js'
 
 /** The settings of one endpoint that a client goes by. */
-export class EndpointSettings {
+export class AnnouncedSettings {
   /** Streams that may be open at once. */
   streamsMax = unannouncedStreams
   /** Whether an extended CONNECT may be sent. */

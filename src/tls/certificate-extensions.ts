@@ -1,0 +1,53 @@
+// Which extensions a certificate carries and which of them must be understood. Used by the path check, which refuses what
+// it does not understand whole.
+import { type DerElement, derElements, derTag, objectIdentifier } from './der.js'
+
+/** One extension as it is marked. */
+export interface ExtensionMark {
+  readonly identifier: string
+  readonly isCritical: boolean
+}
+
+/** The extensions of a certificate in order; undefined where its DER is not strict, so that two readers might differ. */
+export function extensionMarks(certificateDer: Buffer): readonly ExtensionMark[] | undefined {
+  const [certificate] = wholeElements(certificateDer) ?? []
+  const [toBeSigned] = wholeChildren(certificate) ?? []
+  const fields = wholeChildren(toBeSigned)
+  if (fields === undefined) return undefined
+  const wrapper = fields.find(({ tag }) => tag === explicitExtensions)
+  if (wrapper === undefined) return []
+  const [list] = wholeChildren(wrapper) ?? []
+  const marks = wholeChildren(list)?.map(markOf)
+  return marks?.every((mark) => mark !== undefined) ? marks : undefined
+}
+
+const explicitExtensions = 0xa3
+const derTrue = 0xff
+
+/** `SEQUENCE { identifier, critical BOOLEAN DEFAULT FALSE, value OCTET STRING }` (RFC 5280 §4.1). */
+function markOf(extension: DerElement): ExtensionMark | undefined {
+  const fields = wholeChildren(extension) ?? []
+  const [identifier, second] = fields
+  const isCritical = second?.tag === derTag.boolean
+  const wanted = [derTag.objectIdentifier, ...(isCritical ? [derTag.boolean] : []), derTag.octetString]
+  if (identifier === undefined || fields.map(({ tag }) => tag).join() !== wanted.join()) return undefined
+  // DER leaves a default out and writes true as 0xff (X.690 §11.1, §11.5).
+  if (isCritical && !(second.content.length === 1 && second.content[0] === derTrue)) return undefined
+  return { identifier: objectIdentifier(identifier), isCritical }
+}
+
+function wholeChildren(element: DerElement | undefined): readonly DerElement[] | undefined {
+  return element === undefined ? undefined : wholeElements(element.content)
+}
+
+/** The elements of `bytes` where they fill it to the last byte with the shortest lengths; undefined elsewhere. */
+function wholeElements(bytes: Buffer): readonly DerElement[] | undefined {
+  const elements = derElements(bytes)
+  const filled = elements.reduce((sum, { content }) => sum + headerBytes(content.length) + content.length, 0)
+  return filled === bytes.length ? elements : undefined
+}
+
+function headerBytes(contentBytes: number): number {
+  if (contentBytes < 0x80) return 2
+  return 2 + Math.ceil(Math.log2(contentBytes + 1) / 8)
+}

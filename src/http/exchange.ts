@@ -1,6 +1,7 @@
 // One request and its response from first to last: what is known of it, how it ends, and its line in the access log.
 // Made by the handler for each request; `finish` runs once, always.
 import type { RequestEntry } from '../telemetry/request-line.js'
+import type { ClientVerdict } from '../tls/client-judgement.js'
 import type { Attempt } from '../wire/attempt.js'
 import { nowMs } from '../wire/deadlines.js'
 import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
@@ -34,6 +35,8 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   durationMs: number | null = null
   headers: Readonly<Record<string, string>> | undefined
   failedAttempts: string[] | undefined
+  /** What is known of the client where the site demands a certificate and the handshake asked for one. */
+  client: ClientVerdict | undefined
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog
@@ -80,6 +83,10 @@ export class Exchange implements ExchangeObserver, RequestEntry {
 
   get claimedBy(): string | null {
     return this.downstream.connection.claimedBy
+  }
+
+  get clientCertificate(): RequestEntry['clientCertificate'] {
+    return this.client?.certificate
   }
 
   get connectionId(): string {

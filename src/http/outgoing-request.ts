@@ -7,6 +7,7 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
+import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
@@ -67,6 +68,8 @@ function prepareLines(exchange: Exchange, action: ForwardAction, host: Requested
   })
   if (!request.expectsContinue) headers.dropAll(Field.expect)
   if (request.body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
+  const forwarded = site?.clientCertificate?.forward
+  if (forwarded !== undefined) writeClientCertificate(headers, forwarded, exchange.client)
   if (site?.requestHeaders !== undefined) applyPolicy(headers, site.requestHeaders)
 }
 

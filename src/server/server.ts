@@ -3,6 +3,7 @@
 import type { ConfigError } from '../config/config-error.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
+import { TicketKeys } from '../tls/ticket-keys.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { clockDoubt } from './clock.js'
@@ -38,6 +39,7 @@ export class Server {
     onCertificates: (things) => this.#certificates.followUpstreams(things),
   })
   readonly #failures: HandshakeFailures
+  readonly #ticketKeys = new TicketKeys({ clock: Date.now })
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
@@ -153,6 +155,7 @@ export class Server {
       settings: () => this.#settingsOf(key, current()),
       hooks: connectionHooks({
         plan: current,
+        ticketKeys: this.#ticketKeys,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),

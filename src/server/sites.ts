@@ -29,10 +29,13 @@ export interface ResolvedSites {
   readonly degraded: readonly DegradedSite[]
 }
 
+/** What files of sites are read into. */
+type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
+
 /** Decides for each site of a loaded configuration; `previous` is what serves now. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
-  stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
+  stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
   const judged = loaded.config.vhosts.map((vhost) => judge(vhost, stock))
@@ -66,12 +69,9 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
-function judge(
-  vhost: VhostConfig,
-  { certificates: shelf, upstreamTls }: Pick<Stock, 'certificates' | 'upstreamTls'>,
-): JudgedSite {
-  const upstreamErrors = upstreamTls.errorsOf(vhost)
-  if (upstreamErrors.length > 0) return { vhost, certificates: [], errors: upstreamErrors, serves: 'closed' }
+function judge(vhost: VhostConfig, { certificates: shelf, upstreamTls, clientTrusts }: Shelves): JudgedSite {
+  const trustErrors = [...upstreamTls.errorsOf(vhost), ...clientTrusts.errorsOf(vhost)]
+  if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter(isUnusable).flatMap(pairErrors)

@@ -9,6 +9,7 @@ import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
@@ -21,6 +22,8 @@ export interface ListenerPlan {
   readonly proxyHeader: ProxyHeaderRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
+  /** On what terms; undefined stands for a name that cannot be a site's. */
+  readonly handshakeFor: (serverName: string | undefined) => HandshakePlan
   /** Undefined where the listener announces nothing. */
   readonly origins: AnnouncedOrigins | undefined
   readonly limits: Config['limits'] & Http2Limits
@@ -31,7 +34,8 @@ export interface ListenerPlan {
 export function closedPlan(plan: ListenerPlan): ListenerPlan {
   const sites = { get: () => undefined }
   const certificates = new CertificateStore({ sites, fallback: undefined, clock: Date.now })
-  return { ...plan, certificates, view: { ...plan.view, sites } }
+  const handshake = listenerHandshake(plan.config)
+  return { ...plan, certificates, handshakeFor: () => handshake, view: { ...plan.view, sites } }
 }
 
 /** A compiled configuration. */
@@ -52,6 +56,11 @@ interface CompiledSite {
   readonly certificates: readonly Certificate[]
 }
 
+/** A site as one listener serves it. */
+interface ListenedSite extends CompiledSite {
+  readonly handshake: HandshakePlan
+}
+
 /** Compiles sound sites; everything of `previous` that is the same is used again. */
 export function compile(
   parts: { config: Config; sites: ResolvedSites; fallback: Certificate | undefined; stock: Stock },
@@ -61,7 +70,7 @@ export function compile(
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
   const compiled = sites.serving.map(({ vhost, certificates }) => {
-    return { vhost, certificates, virtualHost: virtualHostOf(vhost, upstreams) }
+    return { vhost, certificates, virtualHost: virtualHostOf(vhost, { upstreams, clientTrusts: stock.clientTrusts }) }
   })
   const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
   return {
@@ -102,13 +111,22 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const general = listenerHandshake(listener)
+  const here = compiled
+    .filter(({ vhost }) => vhost.listeners.includes(listener.name))
+    .map((site): ListenedSite => {
+      const { vhost, virtualHost } = site
+      return { ...site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
+    })
   const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
   const certificatesOf = (name: string) => sites.get(name)?.certificates
-  const hosts = here.flatMap(({ vhost }) => vhost.hosts)
+  // A client that shows its certificate to one site must not be led to believe that another one has seen it.
+  const announced = here.filter(({ handshake }) => handshake === general)
+  const hosts = announced.flatMap(({ vhost }) => vhost.hosts)
   return {
     config: listener,
     origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
+    handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
     proxyHeader: proxyHeaderRules(listener),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,

@@ -99,6 +99,11 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     return this.downstream.bytesSent
   }
 
+  /** Nobody waits for anything any more. */
+  get isOver(): boolean {
+    return this.#isFinished
+  }
+
   /** Whether the final head has been sent. */
   get isAnswered(): boolean {
     return this.status !== null
@@ -112,6 +117,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
 
   /** It has become a tunnel of its site, which may end it. */
   becomeTunnel(): void {
+    if (this.#isFinished) return
     this.#tunnels = this.site?.tunnels
     this.#tunnels?.add(this)
   }

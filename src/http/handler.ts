@@ -7,8 +7,8 @@ import { type AccessLog, Exchange } from './exchange.js'
 import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
 import { refusalEntry } from './refusal-entry.js'
-import { actionFor } from './routes.js'
-import type { ListenerView, RedirectAction, VirtualHost } from './routing.js'
+import { actionFor, locationOf } from './routes.js'
+import type { ListenerView, VirtualHost } from './routing.js'
 import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
@@ -53,14 +53,8 @@ function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {
   if (action === undefined) return exchange.fail(ambiguousPath)
   if (action.kind === 'forward') return forward(exchange, action, host)
   if (action.kind === 'redirect')
-    return answerWhole(exchange, redirectAnswer(action.status, locationOf(exchange, action)))
+    return answerWhole(exchange, redirectAnswer(action.status, locationOf(pathOf(exchange.downstream), action)))
   answerWhole(exchange, fixedAnswer({ ...action, method: exchange.method }))
-}
-
-// What is behind a route may begin with slashes: on a path of our own that would name another host to a browser.
-function locationOf({ downstream }: Exchange, { to, replacedBytes }: RedirectAction): string {
-  const rest = pathOf(downstream).slice(replacedBytes)
-  return to === '' ? `/${rest.replace(/^[/\\]+/, '')}` : `${to}${rest}`
 }
 
 /** A host as it stands in a URL: without a port, since visitors reach the public one. */

@@ -61,24 +61,20 @@ function leavesOf(users: CertificateUsers): DatedThing[] {
 
 /** Each authority once, however many chains it stands in. */
 function intermediatesOf(users: CertificateUsers): DatedThing[] {
-  const things = new Map<string, DatedThing & { readonly vhosts: string[] }>()
-  for (const [{ certFile, intermediates }, vhosts] of users) {
+  const touched = new Map<string, Set<string>>()
+  const things = new Map<string, Omit<DatedThing, 'vhosts'>>()
+  for (const [{ certFile: file, intermediates }, vhosts] of users) {
     for (const { subject, ...intermediate } of intermediates) {
-      const known = things.get(intermediate.fingerprint256)
-      if (known !== undefined) known.vhosts.push(...vhosts)
-      else {
-        const name = `${subject} (${intermediate.serial})`
-        things.set(intermediate.fingerprint256, {
-          kind: 'intermediate',
-          name,
-          file: certFile,
-          vhosts: [...vhosts],
-          ...intermediate,
-        })
+      const id = intermediate.fingerprint256
+      if (!things.has(id)) {
+        things.set(id, { kind: 'intermediate', name: `${subject} (${intermediate.serial})`, file, ...intermediate })
       }
+      const sites = touched.get(id) ?? new Set()
+      touched.set(id, sites)
+      for (const vhost of vhosts) sites.add(vhost)
     }
   }
-  return [...things.values()]
+  return [...things].map(([id, thing]) => ({ ...thing, vhosts: [...(touched.get(id) ?? [])] }))
 }
 
 const levels: Record<ExpiryState, 'info' | 'warn' | 'error'> = {

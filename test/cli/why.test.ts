@@ -87,7 +87,7 @@ test('fixed answers and redirects are told', async (context) => {
   }
   assert.deepEqual(answers, [
     '  answer       503 with the configured body (text/plain)',
-    '  answer       308 to https://a.example and the path that was asked for',
+    '  answer       308 to https://a.example/',
   ])
 })
 
@@ -253,6 +253,7 @@ test('--json tells the same as one document', async (context) => {
           line: 11,
           column: 5,
         },
+        route: null,
         answer: { kind: 'respond', status: 503, contentType: 'text/plain' },
         hints: [],
         mistakes: [],
@@ -260,4 +261,59 @@ test('--json tells the same as one document', async (context) => {
     ],
   })
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+})
+
+const routed = `listeners:
+  - { name: public, bind: "127.0.0.1:8443", tls: false }
+upstreams:
+  shop:
+    endpoints: [http://127.0.0.1:1, { url: "http://127.0.0.1:2", backup: true }, http://127.0.0.1:3]
+    balance: { hash: client }
+vhosts:
+  - hosts: [a.example]
+    listeners: [public]
+    upstream: http://127.0.0.1:9
+    routes:
+      - { path: /api, upstream: shop, stripPrefix: true }
+      - { path: /old, redirect: { to: /new, status: 301 } }
+`
+
+const routeCases: readonly { args: readonly string[]; lines: readonly RegExp[] }[] = [
+  { args: ['--path', '/apis'], lines: [/answer +forwarded to http:\/\/127\.0\.0\.1:9$/m] },
+  {
+    args: ['--path', '/api/x?y', '--client', '192.0.2.1'],
+    lines: [/route +\/api$/m, /answer +forwarded to shop$/m, /balance +hash of the client$/m, /^ +http:.*:2$/m],
+  },
+  { args: ['--path', '/api'], lines: [/balance +hash of the client; depends on the client$/m] },
+  { args: ['--path', '/old/x?y'], lines: [/route +\/old$/m, /answer +301 to \/new\/x\?y$/m] },
+  { args: ['--path', '/api/../x'], lines: [/answer +400 ambiguous_path: /m] },
+]
+
+for (const { args, lines } of routeCases) {
+  test(`why ${args.join(' ')} follows the routes of the site`, async (context) => {
+    const workspace = await sites(context, routed)
+    const { stdout } = await workspace.run('why', '--host', 'a.example', ...args)
+    for (const line of lines) assert.match(stdout, line)
+  })
+}
+
+test('the same client gets the same endpoint, and a backup comes last', async (context) => {
+  const workspace = await sites(context, routed)
+  const orderFor = async (client: string): Promise<readonly string[]> => {
+    const { stdout } = await workspace.run(
+      ...(['why', '--json', '--host', 'a.example', '--path', '/api', '--client', client] as const),
+    )
+    return JSON.parse(stdout).listeners[0].answer.endpoints
+  }
+  const order = await orderFor('192.0.2.1')
+  assert.deepEqual(await orderFor('192.0.2.1'), order)
+  assert.equal(order.length, 3)
+  assert.equal(order[2], 'http://127.0.0.1:2')
+})
+
+test('a path that does not begin with a slash is told', async (context) => {
+  const workspace = await sites(context, routed)
+  const { code, stderr } = await workspace.run('why', '--host', 'a.example', '--path', 'api')
+  assert.equal(code, 2)
+  assert.match(stderr, /"api" is no path/)
 })

@@ -60,6 +60,7 @@ function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: Acti
       kind: 'forward',
       upstream: upstreams.upstreamOf(answer, vhost.id),
       retries: upstreams.retriesOf(answer),
+      tellsClient: answer.upstream.proxyProtocol !== undefined,
       via: vhost.via,
       http2Scheme: http2SchemeOf(answer.upstream),
       strippedBytes: path.isStripped ? path.replacedBytes : 0,

@@ -140,6 +140,8 @@ function writeLine(bytes: Buffer, entry: RequestEntry, time: Buffer): number {
 function writeClient(bytes: Buffer, start: number, client: NonNullable<RequestEntry['clientCertificate']>): number {
   const at = writeText(bytes, writeBytes(bytes, start, key.clientCertificate), client.fingerprint)
   return writeText(bytes, writeBytes(bytes, at, key.clientSubject), client.subject)
+}
+
 // It may quote what the other side has said.
 function shortened(detail: string): string {
   return detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax - 1)}\u2026` : detail
@@ -202,8 +204,7 @@ function lineBytesMax(entry: RequestEntry): number {
   const known = constantBytes + numbersBytesMax + textBytesMax(characters) + textCount * nullOrQuotesLength
   let more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
   if (entry.clientCertificate !== undefined) more += textsBytesMax(Object.values(entry.clientCertificate))
-  const attemptsBytes = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
-  const more = entry.detail === undefined ? attemptsBytes : attemptsBytes + textBytesMax(detailLengthMax)
+  if (entry.detail !== undefined) more += textBytesMax(detailLengthMax)
   return entry.headers === undefined ? known + more : known + more + headersBytesMax(entry.headers)
 }
 

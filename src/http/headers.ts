@@ -21,6 +21,7 @@ const claims = [
   Field.xForwardedHost,
   Field.xForwardedPort,
   Field.forwarded,
+  Field.claim,
   Field.xRequestId,
   Field.proxyAuthorization,
   Field.proxy,

@@ -40,6 +40,7 @@ const neverNominated = tableOf([
   Field.transferEncoding,
   Field.authorization,
   Field.cookie,
+  Field.believed,
 ])
 
 /** What the lines of our own say. */

@@ -61,12 +61,12 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
 
 /** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
 function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  const { site, view, requestId } = exchange
-  const { request, connection } = exchange.downstream
+  const { site, clientAddress, scheme, requestId } = exchange
+  const { request } = exchange.downstream
   const { headers } = request
   prepareRequest(headers, {
-    clientAddress: connection.claimedAddress ?? connection.peerAddress,
-    scheme: view.isSecure ? 'https' : 'http',
+    clientAddress,
+    scheme,
     host: host.written,
     requestId,
     via: action.via ? viaValue(request) : undefined,

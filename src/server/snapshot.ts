@@ -3,11 +3,12 @@
 import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import { clientClaims, listenerAllow, proxyHeaderRules } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
@@ -21,6 +22,8 @@ export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
   readonly proxyHeader: ProxyHeaderRules | undefined
+  /** Undefined takes everybody. */
+  readonly allow: AddressRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
   /** On what terms; undefined stands for a name that cannot be a site's. */
@@ -75,7 +78,7 @@ export function compile(
     sites.serving.map(({ vhost }) => vhost.id),
     previous?.tunnels,
   )
-  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts }
+  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled = sites.serving.map(({ vhost, certificates }) => {
     return { vhost, certificates, virtualHost: virtualHostOf(vhost, siteParts) }
   })
@@ -135,7 +138,8 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
     config: listener,
     origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
     handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
-    proxyHeader: proxyHeaderRules(listener),
+    proxyHeader: proxyHeaderRules(listener, config.addressSets),
+    allow: listenerAllow(listener, config.addressSets),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -148,6 +152,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.virtualHost },
+      claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
       logQuery: config.log.query,
@@ -155,10 +160,4 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
-}
-
-function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
-  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
-  const { from, mode, versions } = proxyProtocol
-  return { from: new AddressSet(from), mode, versions }
 }

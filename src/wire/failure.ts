@@ -31,6 +31,7 @@ export const failureRules = {
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),
+  peer_not_allowed: rule(403, 'downstream', 'the site serves certain addresses alone (`allow`), and not this one'),
   client_certificate_missing: rule(
     403,
     'downstream',

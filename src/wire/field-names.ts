@@ -37,6 +37,8 @@ export const Field = {
   clientCertChain: 29,
   /** Any other name under which somebody tells who asks, how or for what: one of `claimNames`. */
   claim: 31,
+  /** Marks a line that is passed on although its name is that of a claim: it is believed. */
+  believed: 253,
   /** A name that differs from a known one only by `_`, `.` or the like for `-`. */
   lookAlike: 254,
   /** Marks a line that is not passed on. */
@@ -123,6 +125,15 @@ export function findField(bytes: Uint8Array, start: number, end: number, hash: n
     if (hashes[index] === hash) return matchSpelling(bytes, start, end, index)
     slot = (slot + 1) & (slotCount - 1)
   }
+}
+
+/** Whether the name that stands at `start` to `end` is `spelling` (lower case) or a look-alike of it. */
+export function isAlike(bytes: Uint8Array, start: number, end: number, spelling: Uint8Array): boolean {
+  if (spelling.length !== end - start) return false
+  for (let index = 0; index < spelling.length; index++) {
+    if (nameFold[bytes[start + index] as number] !== nameFold[spelling[index] as number]) return false
+  }
+  return true
 }
 
 function matchSpelling(bytes: Uint8Array, start: number, end: number, known: number): number {

@@ -8,7 +8,9 @@ import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import type { DatedThing } from '../tls/expiry-watch.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
@@ -48,6 +50,8 @@ export interface Snapshot {
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
+  /** Those whose client certificates are accepted. */
+  readonly clientAuthorities: readonly DatedThing[]
 }
 
 interface CompiledSite {
@@ -81,6 +85,7 @@ export function compile(
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,
+    clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
 }
 

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { connect as connectPlain } from 'node:net'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { type CertificatePair, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 import { within } from '../support/deadline.js'
 import { RunningServer } from '../support/running-server.js'
@@ -261,4 +263,37 @@ test('a listener speaks the versions and the ciphers that it is set to, and a re
   await running.reload(listener({ minVersion: 'TLSv1.3' }))
   await assert.rejects(cipherOver('TLSv1.2'))
   assert.equal(await cipherOver('TLSv1.3'), 'TLS_AES_256_GCM_SHA384')
+})
+
+test('an authority of client certificates that nears its end is told of like a certificate, with its sites', async (t) => {
+  const notBefore = new Date(Date.now() - 30 * 86_400_000)
+  const notAfter = new Date(Date.now() + 3_600_000)
+  const ending = await makeAuthority({ commonName: 'ending', notBefore, notAfter })
+  const { running, workspace, site } = await start(t, (site) => [site('b.example')])
+  workspace.write('ending.pem', root.cert + ending.cert)
+  const both = ['a.example', 'c.example'].map((host) => site(host, { clientCertificate: { ca: 'ending.pem' } }))
+  const told = { event: 'certificate_expiry', kind: 'client_ca' }
+  const line = await running.log.after(() => running.change({ vhosts: both }), told)
+  assert.deepEqual([line['vhosts'], line['state']], [['a.example', 'c.example'], 'critical'])
+  assert.match(String(line['certificate']), /^CN=ending/)
+})
+
+test('a site that demands a certificate is announced to no connection', async (t) => {
+  const listeners = [{ name: 'public', bind: '127.0.0.1:0', announceOrigins: true }]
+  const { running } = await start(t, (site) => [site('a.example', demand), site('b.example')], { listeners })
+  for (const servername of ['a.example', 'b.example']) {
+    const session = connectHttp2('https://localhost', {
+      createConnection: () =>
+        connectTls({
+          port: running.port(),
+          host: '127.0.0.1',
+          servername,
+          rejectUnauthorized: false,
+          ALPNProtocols: ['h2'],
+        }),
+    })
+    const [origins] = await within('the frame', once(session, 'origin'))
+    assert.deepEqual(origins, ['https://b.example'])
+    session.destroy()
+  }
 })

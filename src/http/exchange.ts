@@ -29,6 +29,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   site: VirtualHost | undefined
   status: number | null = null
   reason: FailureCode | 'ok' = 'ok'
+  detail: string | undefined
   upstream: string | null = null
   upstreamStatus: number | null = null
   upstreamMs: number | null = null
@@ -139,7 +140,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   /** Ends the exchange with a failure: said with a status where that is still possible, visible as a broken answer otherwise. */
   fail(failure: Failure): void {
     if (this.#isFinished) return
-    this.reason = failure.code
+    this.#tell(failure)
     if (this.isAnswered) this.downstream.reset(failure)
     else this.answer(failureAnswer(failure, this))
   }
@@ -156,10 +157,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
 
   onBroken(failure: Failure): void {
     if (this.#isFinished) return
-    this.reason = failure.code
+    this.#tell(failure)
     const attempt = this.attempt
     this.#finish()
     attempt?.cancel()
+  }
+
+  #tell({ code, detail }: Failure): void {
+    this.reason = code
+    this.detail = detail
   }
 
   #finish(): void {

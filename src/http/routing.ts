@@ -15,6 +15,8 @@ export interface ForwardAction {
   /** Whether a Via line is added; a backend nginx stops compressing when it sees one. */
   readonly via: boolean
   readonly retries: RetryPolicy
+  /** Whether endpoints are told whom each connection is for (PROXY protocol). */
+  readonly tellsClient?: boolean
   /** Bytes of the path that the endpoint does not get to see: those of the route, where it is stripped. */
   readonly strippedBytes: number
   /**

@@ -13,6 +13,7 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
+import { endRemovedTunnels } from './site-tunnels.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
@@ -137,6 +138,7 @@ export class Server {
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.upstreams)
+    endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
     this.#certificates.follow(snapshot)
     return []
   }

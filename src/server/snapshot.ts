@@ -13,6 +13,7 @@ import { AnnouncedOrigins } from './announced-origins.js'
 import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
+import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
 import { virtualHostOf } from './virtual-hosts.js'
@@ -47,6 +48,7 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
+  readonly tunnels: SiteTunnels
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
@@ -73,15 +75,21 @@ export function compile(
   const { config, sites, fallback, stock } = parts
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
+  const tunnels = siteTunnels(
+    sites.serving.map(({ vhost }) => vhost),
+    previous?.tunnels,
+  )
+  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts }
   const compiled = sites.serving.map(({ vhost, certificates }) => {
-    return { vhost, certificates, virtualHost: virtualHostOf(vhost, { upstreams, clientTrusts: stock.clientTrusts }) }
+    return { vhost, certificates, virtualHost: virtualHostOf(vhost, siteParts) }
   })
   const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
   return {
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    upstreams,
+    upstreams: upstreams.plan(),
+    tunnels,
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,

@@ -41,6 +41,8 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   failedAttempts: string[] | undefined
   /** What is known of the client where the site demands a certificate and the handshake asked for one. */
   client: ClientVerdict | undefined
+  /** Whether what is refused here may be granted on a connection that is opened for the same name now. */
+  isConnectionStale = false
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog

@@ -69,8 +69,14 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
-function judge(vhost: VhostConfig, { certificates: shelf, upstreamTls, clientTrusts }: Shelves): JudgedSite {
-  const trustErrors = [...upstreamTls.errorsOf(vhost), ...clientTrusts.errorsOf(vhost)]
+/** What is wrong with the files that say whom a site trusts: its upstreams, its clients. */
+export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certificates'>): readonly ConfigError[] {
+  return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
+}
+
+function judge(vhost: VhostConfig, shelves: Shelves): JudgedSite {
+  const { certificates: shelf } = shelves
+  const trustErrors = trustErrorsOf(vhost, shelves)
   if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)

@@ -8,8 +8,10 @@ import type { ProxyHeaderRules } from '../listener/preamble.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import type { DatedThing } from '../tls/expiry-watch.js'
 import { clientClaims, listenerAllow, proxyHeaderRules } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
 import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
@@ -53,6 +55,8 @@ export interface Snapshot {
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
+  /** Those whose client certificates are accepted. */
+  readonly clientAuthorities: readonly DatedThing[]
 }
 
 interface CompiledSite {
@@ -75,7 +79,7 @@ export function compile(
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
   const tunnels = siteTunnels(
-    sites.serving.map(({ vhost }) => vhost.id),
+    sites.serving.map(({ vhost }) => vhost),
     previous?.tunnels,
   )
   const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
@@ -92,6 +96,7 @@ export function compile(
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,
+    clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
 }
 

@@ -6,7 +6,7 @@ import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
 import { formatOrigin } from '../net/origin.js'
 import { type AddressSets, siteAllow } from './addresses.js'
 import type { ClientTrustShelf } from './client-trusts.js'
-import type { SiteTunnels } from './site-tunnels.js'
+import { type SiteTunnels, tunnelKey } from './site-tunnels.js'
 import type { UpstreamCompiler } from './upstreams.js'
 
 /** What sites are compiled with. */
@@ -41,7 +41,7 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
       isRequired: clientCertificate.mode === 'require',
       forward: clientCertificate.forward,
     },
-    tunnels: tunnels.get(vhost.id),
+    tunnels: tunnels.get(tunnelKey(vhost)),
     needsTls13: vhost.minVersion === 'TLSv1.3',
     requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
   }

@@ -10,6 +10,7 @@ import { type LeafOnDisk, parsePair } from './certificate-parse.js'
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
 import { isValidAt, type Validity } from './expiry.js'
 import { fileDefects } from './file-defects.js'
+import { signsFor } from './private-key.js'
 
 /** Where a pair is configured to be. */
 export interface PairFiles {
@@ -156,7 +157,10 @@ function isSameContent(served: PairHashes, read: PairHashes): boolean {
 function obstacleTo({ facts, keyPem }: ProvedPair, served: ServedPair, nowMs: number): CertificateDefect | undefined {
   if (isValidAt(served, nowMs) && !isValidAt(facts, nowMs)) return dateDefect(facts, nowMs)
   const built = buildContext({ facts, keyPem })
-  return 'code' in built ? built : undefined
+  if ('code' in built) return built
+  if (signsFor(keyPem, facts.chain[0] ?? '')) return undefined
+  const message = 'the private key makes no signature that its certificate verifies: half of it is of another key'
+  return defect('key_invalid', { file: facts.keyFile, message })
 }
 
 function dateDefect({ certFile, notBeforeMs, notAfterMs }: ProvedPair['facts'], nowMs: number): CertificateDefect {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { CertificateFiles } from '../config/config.js'
 import type { LoadedConfig } from '../config/load.js'
 import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
+import { ClientTrustShelf } from '../server/client-trusts.js'
 import { load } from '../server/load.js'
 import type { Snapshot } from '../server/snapshot.js'
 import { UpstreamTlsShelf } from '../server/upstream-tls.js'
@@ -25,7 +26,12 @@ const nobody = { onDown: () => undefined, onUp: () => undefined, onPeerCertifica
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {
   const certificates = new CertificateShelf()
-  const stock = { certificates, upstreamTls: new UpstreamTlsShelf(), endpointObserver: nobody }
+  const stock = {
+    certificates,
+    upstreamTls: new UpstreamTlsShelf(),
+    clientTrusts: new ClientTrustShelf(),
+    endpointObserver: nobody,
+  }
   const { loaded, snapshot } = await load({ mainFile, stock, previous: undefined, changed: 'all' })
   return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, certificates.get(files)) }
 }

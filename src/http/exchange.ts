@@ -1,6 +1,7 @@
 // One request and its response from first to last: what is known of it, how it ends, and its line in the access log.
 // Made by the handler for each request; `finish` runs once, always.
 import type { RequestEntry } from '../telemetry/request-line.js'
+import type { ClientVerdict } from '../tls/client-judgement.js'
 import type { Attempt } from '../wire/attempt.js'
 import { nowMs } from '../wire/deadlines.js'
 import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
@@ -28,12 +29,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   site: VirtualHost | undefined
   status: number | null = null
   reason: FailureCode | 'ok' = 'ok'
+  detail: string | undefined
   upstream: string | null = null
   upstreamStatus: number | null = null
   upstreamMs: number | null = null
   durationMs: number | null = null
   headers: Readonly<Record<string, string>> | undefined
   failedAttempts: string[] | undefined
+  /** What is known of the client where the site demands a certificate and the handshake asked for one. */
+  client: ClientVerdict | undefined
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog
@@ -80,6 +84,10 @@ export class Exchange implements ExchangeObserver, RequestEntry {
 
   get claimedBy(): string | null {
     return this.downstream.connection.claimedBy
+  }
+
+  get clientCertificate(): RequestEntry['clientCertificate'] {
+    return this.client?.certificate
   }
 
   get connectionId(): string {
@@ -132,7 +140,7 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   /** Ends the exchange with a failure: said with a status where that is still possible, visible as a broken answer otherwise. */
   fail(failure: Failure): void {
     if (this.#isFinished) return
-    this.reason = failure.code
+    this.#tell(failure)
     if (this.isAnswered) this.downstream.reset(failure)
     else this.answer(failureAnswer(failure, this))
   }
@@ -149,10 +157,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
 
   onBroken(failure: Failure): void {
     if (this.#isFinished) return
-    this.reason = failure.code
+    this.#tell(failure)
     const attempt = this.attempt
     this.#finish()
     attempt?.cancel()
+  }
+
+  #tell({ code, detail }: Failure): void {
+    this.reason = code
+    this.detail = detail
   }
 
   #finish(): void {

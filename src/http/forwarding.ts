@@ -155,7 +155,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
     const number = ++this.#attempts
     this.#endpoint = endpoint
     this.#exchange.upstream = endpoint.label
-    const attempt = endpoint.send(this.#request, this, choice)
+    const attempt = endpoint.send(this.#request, this, choice, this.#request.client)
     // One that failed at once has been followed by another by now.
     if (number === this.#attempts) this.#exchange.attempt = attempt
   }

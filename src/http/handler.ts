@@ -2,6 +2,7 @@
 // takes the listener's view anew for each request, so that open connections follow a reload.
 import type { Downstream, Refusal, RequestService } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
+import { admit } from './admit.js'
 import { fixedAnswer, redirectAnswer } from './answer.js'
 import { type AccessLog, Exchange } from './exchange.js'
 import { forward } from './forward.js'
@@ -39,6 +40,8 @@ export class RequestHandler implements RequestService {
     if (view.redirectToHttps && !downstream.request.target.startsWith(challengePath)) {
       return answerWhole(exchange, redirectAnswer(308, `https://${authorityOf(host.name)}${pathOf(downstream)}`))
     }
+    const refusal = admit(exchange, site)
+    if (refusal !== undefined) return exchange.fail(refusal)
     act(exchange, site, host)
   }
 

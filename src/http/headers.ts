@@ -24,6 +24,8 @@ const claims = [
   Field.xRequestId,
   Field.proxyAuthorization,
   Field.proxy,
+  Field.clientCert,
+  Field.clientCertChain,
   Field.lookAlike,
 ]
 

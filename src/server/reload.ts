@@ -8,6 +8,7 @@ import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import { CertificateShelf, type PendingTimes, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween, hasOtherCertificates } from './changes.js'
+import { ClientTrustShelf } from './client-trusts.js'
 import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
 import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
@@ -47,7 +48,12 @@ export class Reload {
   constructor(options: ReloadOptions) {
     this.#options = options
     const { endpointObserver } = options
-    this.#stock = { certificates: new CertificateShelf(), upstreamTls: new UpstreamTlsShelf(), endpointObserver }
+    this.#stock = {
+      certificates: new CertificateShelf(),
+      upstreamTls: new UpstreamTlsShelf(),
+      clientTrusts: new ClientTrustShelf(),
+      endpointObserver,
+    }
   }
 
   /** The first load. Resolves to the mistakes that keep the server from starting; none: it serves and is watched. */

@@ -29,10 +29,13 @@ export interface ResolvedSites {
   readonly degraded: readonly DegradedSite[]
 }
 
+/** What files of sites are read into. */
+type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
+
 /** Decides for each site of a loaded configuration; `previous` is what serves now. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
-  stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
+  stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
   const { renewalGraceMs } = loaded.config.reload
@@ -67,13 +70,10 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
-interface JudgedBy extends Pick<Stock, 'certificates' | 'upstreamTls'> {
-  readonly renewalGraceMs: number
-}
-
-function judge(vhost: VhostConfig, { certificates: shelf, upstreamTls, renewalGraceMs }: JudgedBy): JudgedSite {
-  const upstreamErrors = upstreamTls.errorsOf(vhost)
-  if (upstreamErrors.length > 0) return { vhost, certificates: [], errors: upstreamErrors, serves: 'closed' }
+function judge(vhost: VhostConfig, by: Shelves & { readonly renewalGraceMs: number }): JudgedSite {
+  const { certificates: shelf, upstreamTls, clientTrusts, renewalGraceMs } = by
+  const trustErrors = [...upstreamTls.errorsOf(vhost), ...clientTrusts.errorsOf(vhost)]
+  if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)

@@ -33,6 +33,10 @@ export interface RequestEntry {
   readonly bytesReceived: number
   /** Bytes of the response's body. */
   readonly bytesSent: number
+  /** What the client showed where the site demands a certificate: SHA-256 in hexadecimal, and its subject on one line. */
+  readonly clientCertificate?: { readonly fingerprint: string; readonly subject: string } | undefined
+  /** What exactly was wrong, in words; cut to 500 characters. */
+  readonly detail?: string | undefined
   /** The request headers that `log.requestHeaders` asks for. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Attempts that came to nothing before the last one, each as `upstream reason`; `attempts` counts that one too. */
@@ -90,6 +94,9 @@ const key = {
   durationMs: Buffer.from(',"durationMs":'),
   bytesReceived: Buffer.from(',"bytesReceived":'),
   bytesSent: Buffer.from(',"bytesSent":'),
+  clientCertificate: Buffer.from(',"clientCertificate":'),
+  clientSubject: Buffer.from(',"clientSubject":'),
+  detail: Buffer.from(',"detail":'),
   headers: Buffer.from(',"headers":{'),
   attempts: Buffer.from(',"attempts":'),
   failedAttempts: Buffer.from(',"failedAttempts":['),
@@ -123,9 +130,21 @@ function writeLine(bytes: Buffer, entry: RequestEntry, time: Buffer): number {
   at = writeMilliseconds(bytes, writeBytes(bytes, at, key.durationMs), entry.durationMs)
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesReceived), entry.bytesReceived)
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesSent), entry.bytesSent)
+  if (entry.clientCertificate !== undefined) at = writeClient(bytes, at, entry.clientCertificate)
+  if (entry.detail !== undefined) at = writeText(bytes, writeBytes(bytes, at, key.detail), shortened(entry.detail))
   if (entry.headers !== undefined) at = writeHeaders(bytes, at, entry.headers)
   if (entry.failedAttempts !== undefined) at = writeAttempts(bytes, at, entry.failedAttempts)
   return writeBytes(bytes, at, key.end)
+}
+
+function writeClient(bytes: Buffer, start: number, client: NonNullable<RequestEntry['clientCertificate']>): number {
+  const at = writeText(bytes, writeBytes(bytes, start, key.clientCertificate), client.fingerprint)
+  return writeText(bytes, writeBytes(bytes, at, key.clientSubject), client.subject)
+}
+
+// It may quote what the other side has said.
+function shortened(detail: string): string {
+  return detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax - 1)}\u2026` : detail
 }
 
 function writeHeaders(bytes: Buffer, start: number, headers: Readonly<Record<string, string>>): number {
@@ -155,6 +174,7 @@ function writeAttempts(bytes: Buffer, start: number, failedAttempts: readonly st
   return at
 }
 
+const detailLengthMax = 500
 const colon = 0x3a
 const comma = 0x2c
 const closingBrace = 0x7d
@@ -182,7 +202,9 @@ function lineBytesMax(entry: RequestEntry): number {
     lengthOf(entry.requestId) +
     lengthOf(entry.connectionId)
   const known = constantBytes + numbersBytesMax + textBytesMax(characters) + textCount * nullOrQuotesLength
-  const more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
+  let more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
+  if (entry.clientCertificate !== undefined) more += textsBytesMax(Object.values(entry.clientCertificate))
+  if (entry.detail !== undefined) more += textBytesMax(detailLengthMax)
   return entry.headers === undefined ? known + more : known + more + headersBytesMax(entry.headers)
 }
 

@@ -33,6 +33,8 @@ export const Field = {
   proxy: 25,
   contentType: 26,
   priority: 27,
+  clientCert: 28,
+  clientCertChain: 29,
   /** A name that differs from a known one only by `_` for `-`. */
   lookAlike: 254,
   /** Marks a line that is not passed on. */
@@ -69,6 +71,8 @@ const spellings: readonly string[] = [
   'proxy',
   'content-type',
   'priority',
+  'client-cert',
+  'client-cert-chain',
 ]
 
 const slotCount = 256

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { formatConfigError } from '../../src/config/config-error.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
+import { cipherSuites } from '../../src/net/cipher-suites.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
 import { directory, onlyFile } from './case.js'
 import { configOf, listeners, load, mainFile, site } from './loaded.js'
@@ -19,6 +20,7 @@ describe('loadConfig', () => {
           name: 'public',
           bind: { host: undefined, port: 443 },
           tls: true,
+          tlsSettings: { minVersion: 'TLSv1.2', ciphers: cipherSuites },
           http2: true,
           announceOrigins: false,
           redirectToHttps: false,
@@ -75,6 +77,8 @@ describe('loadConfig', () => {
         certificates: [
           { cert: `${directory}/a.pem`, key: `${directory}/a.key`, place: { file: mainFile, line: 3, column: 52 } },
         ],
+        minVersion: undefined,
+        clientCertificate: undefined,
         answer: { kind: 'respond', status: 200, contentType: 'text/plain', body: '' },
         routes: [],
         headers: { request: { host: undefined, set: [], remove: [] }, response: { set: [], remove: [] } },

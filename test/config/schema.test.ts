@@ -17,7 +17,7 @@ describe('the reference', () => {
   test('says what a key takes, and its default', () => {
     const shown = (key: string) => [rows.get(key)?.type, rows.get(key)?.default]
     assert.deepEqual(shown('listeners[].bind'), ['string', 'required'])
-    assert.deepEqual(shown('listeners[].tls'), ['boolean', 'true'])
+    assert.deepEqual(shown('listeners[].tls'), ['boolean or map', 'true'])
     assert.deepEqual(shown('vhosts'), ['list of maps', '[]'])
     assert.deepEqual(shown('vhosts[].certificate'), ['map or list of maps', ''])
     assert.deepEqual(shown('vhosts[].certificate.cert'), ['string', 'required'])

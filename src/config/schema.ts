@@ -19,6 +19,11 @@ const reloadSchema = z.strictObject({
   pollMs: whole(10, 3_600_000)
     .default(2000)
     .describe('Milliseconds between looks at the files, where events are missed.'),
+  renewalGraceMs: whole(0, 3_600_000)
+    .default(30_000)
+    .describe(
+      'Milliseconds that a pair being renewed may be useless on disk before that is told of and its sites are degraded.',
+    ),
 })
 
 const timeoutsSchema = z.strictObject({

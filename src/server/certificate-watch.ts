@@ -40,7 +40,7 @@ export class CertificateWatch {
 
   /** Compares what serves with these pairs of files from now on. */
   followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
-    this.#service.follow(pairs, certificateUsers(snapshot))
+    this.#service.follow({ pairs, users: certificateUsers(snapshot), graceMs: snapshot.config.reload.renewalGraceMs })
   }
 
   /** Watches what endpoints have shown, exactly these from now on. */

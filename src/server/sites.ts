@@ -5,7 +5,7 @@ import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
 import type { Certificate } from '../tls/certificate.js'
-import type { CertificateShelf, ShelvedPair } from './certificate-shelf.js'
+import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
 import type { Stock } from './load.js'
 
 /** A site that serves. */
@@ -38,7 +38,8 @@ export function resolveSites(
   stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, stock))
+  const { renewalGraceMs } = loaded.config.reload
+  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, { ...stock, renewalGraceMs }))
   const sound = judged.filter((site) => site.serves !== 'closed')
   const broken = [
     ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
@@ -74,13 +75,13 @@ export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certif
   return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
 }
 
-function judge(vhost: VhostConfig, shelves: Shelves): JudgedSite {
-  const { certificates: shelf } = shelves
-  const trustErrors = trustErrorsOf(vhost, shelves)
+function judge(vhost: VhostConfig, by: Shelves & { readonly renewalGraceMs: number }): JudgedSite {
+  const { certificates: shelf, renewalGraceMs } = by
+  const trustErrors = trustErrorsOf(vhost, by)
   if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
-  const errors = pairs.filter(isUnusable).flatMap(pairErrors)
+  const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)
   if (errors.length === 0) return { vhost, certificates, errors, serves: 'configured' }
   if (certificates.length === 0) return { vhost, certificates, errors, serves: 'closed' }
   return { vhost, certificates, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
@@ -128,8 +129,8 @@ export function pairErrors({ files, pending }: ShelvedPair): readonly ConfigErro
 }
 
 /** Nothing of the pair serves, or an older one does because the files have been useless for too long. */
-function isUnusable({ certificate, pending }: ShelvedPair): boolean {
-  return certificate === undefined || pending?.isOverdue === true
+function isUnusable({ certificate, pending }: ShelvedPair, renewalGraceMs: number): boolean {
+  return certificate === undefined || isOverdue(pending, renewalGraceMs)
 }
 
 function nameOf(broken: BrokenSite): string {

@@ -21,7 +21,9 @@ function formatListener(explained: ListenerExplanation, directory: string): read
     `listener ${listener} (${bind}, ${tls ? 'TLS' : 'plain HTTP'})`,
     ...(certificate === null ? [] : certificateLines(certificate, directory)),
     line('site', siteText(explained, directory)),
+    ...(explained.route === null ? [] : [line('route', explained.route)]),
     line('answer', answerText(answer)),
+    ...endpointLines(answer),
     ...hints.map((hint) => line('hint', hint)),
     ...mistakeLines(explained, directory),
   ]
@@ -41,6 +43,16 @@ function certificateLines(certificate: ExplainedCertificate, directory: string):
   ]
 }
 
+function endpointLines(answer: ExplainedAnswer): readonly string[] {
+  if (answer.kind !== 'forward' || answer.endpoints.length < 2) return []
+  const { endpoints, balance, dependsOn } = answer
+  const how = dependsOn === null ? '' : `; depends on ${dependsOn}`
+  return [
+    line('balance', `${balance}${how}`),
+    ...endpoints.map((endpoint, index) => line(index === 0 ? 'endpoints' : '', endpoint)),
+  ]
+}
+
 function siteText({ site, answer }: ListenerExplanation, directory: string): string {
   if (site === null) {
     if (answer.kind === 'refuse' && answer.reason === 'bad_authority') return 'none: there is no name to look up'
@@ -57,7 +69,7 @@ function answerText(answer: ExplainedAnswer): string {
     case 'respond':
       return `${answer.status} with the configured body (${answer.contentType})`
     case 'redirect':
-      return `${answer.status} to ${answer.location} and the path that was asked for`
+      return `${answer.status} to ${answer.location}`
     case 'redirect_to_https':
       return `${answer.status} to ${answer.location} and the path (redirectToHttps); ACME challenges: ${answerText(answer.challenges)}`
     case 'refuse':

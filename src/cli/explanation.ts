@@ -2,6 +2,7 @@
 // it cannot disagree with it. Used by why.
 import type { ConfigError } from '../config/config-error.js'
 import type { BrokenSite } from '../config/site.js'
+import { actionFor } from '../http/routes.js'
 import { normalizeHostname, normalizeSitePattern } from '../net/hostname.js'
 import type { ListenerPlan, Snapshot } from '../server/snapshot.js'
 import { type ExplainedAnswer, explainAnswer, isServed } from './explained-answer.js'
@@ -16,6 +17,10 @@ export interface Question {
   readonly host: string
   /** As a client would send it; empty for none, undefined for the host. */
   readonly sni: string | undefined
+  /** Path and query, as a request has them. */
+  readonly path: string
+  /** The client's address; undefined where it is not asked for one. */
+  readonly client: string | undefined
   readonly plans: readonly ListenerPlan[]
 }
 
@@ -44,6 +49,8 @@ export interface ListenerExplanation {
   /** Null on a plain listener. */
   readonly certificate: ExplainedCertificate | null
   readonly site: ExplainedSite | null
+  /** The path of the route that decides, null where the site itself does. */
+  readonly route: string | null
   readonly answer: ExplainedAnswer
   /** Why it is not what may have been expected. */
   readonly hints: readonly string[]
@@ -52,10 +59,10 @@ export interface ListenerExplanation {
 }
 
 /** Explains what the listeners of `question` do. */
-export function explain({ host, sni, plans }: Question, ground: Ground): Explanation {
+export function explain({ host, sni, path, client, plans }: Question, ground: Ground): Explanation {
   const name = normalizeHostname(host)
   const serverName = serverNameOf(sni, name)
-  const listeners = plans.map((plan) => explainListener({ host, name, serverName, plan }, ground))
+  const listeners = plans.map((plan) => explainListener({ host, name, serverName, path, client, plan }, ground))
   const answered = listeners.some(({ answer }) => isServed(answer))
   return { host: name ?? null, sni: serverName ?? null, answered, listeners }
 }
@@ -72,10 +79,12 @@ interface Case {
   readonly host: string
   readonly name: string | undefined
   readonly serverName: string | undefined
+  readonly path: string
+  readonly client: string | undefined
   readonly plan: ListenerPlan
 }
 
-function explainListener({ host, name, serverName, plan }: Case, ground: Ground): ListenerExplanation {
+function explainListener({ host, name, serverName, path, client, plan }: Case, ground: Ground): ListenerExplanation {
   const { snapshot } = ground
   const { config } = plan
   const match = name === undefined ? undefined : matchSite(name, plan, snapshot)
@@ -87,10 +96,19 @@ function explainListener({ host, name, serverName, plan }: Case, ground: Ground)
     tls: config.tls,
     certificate,
     site: match === undefined ? null : explainSite(match),
-    answer: isRefused ? { kind: 'alert', alert: 'unrecognized_name' } : explainAnswer(name, plan),
+    route: routeOf(name, path, plan),
+    answer: isRefused
+      ? { kind: 'alert', alert: 'unrecognized_name' }
+      : explainAnswer({ host: name, serverName, path, client }, plan),
     hints: hintsFor({ host, name, isRefused, isMatched: match !== undefined }, plan, snapshot),
     mistakes: name === undefined ? [] : mistakesOf(name, plan, ground),
   }
+}
+
+function routeOf(name: string | undefined, path: string, { view }: ListenerPlan): string | null {
+  const site = name === undefined ? undefined : view.sites.get(name)
+  const action = site && actionFor(site, path)
+  return site?.routes?.find((route) => route.action === action)?.path ?? null
 }
 
 interface Outcome {
@@ -106,9 +124,16 @@ function hintsFor(
   snapshot: Snapshot,
 ): readonly string[] {
   if (name === undefined) return [authorityHint(host)]
-  const hints = isMatched ? [] : unknownHints(name, plan, snapshot)
+  const hints = isMatched ? demandHints(name, plan) : unknownHints(name, plan, snapshot)
   if (!isRefused) return hints
   return [...hints, 'a fallbackCertificate lets such handshakes succeed, so that the Host decides']
+}
+
+function demandHints(name: string, { view, config }: ListenerPlan): readonly string[] {
+  const demand = view.sites.get(name)?.clientCertificate
+  if (demand?.isRequired !== true || view.redirectToHttps) return []
+  if (!config.tls) return ['it demands a client certificate, which nobody can show here']
+  return ['it demands a client certificate: a connection that was opened for its name is asked for one, 403 without']
 }
 
 function authorityHint(host: string): string {

@@ -1,9 +1,11 @@
 // The configuration and its certificates as a cold start would find them, without serving. Used by check, certs and why.
 import { resolve } from 'node:path'
-import type { CertificateFiles } from '../config/config.js'
+import type { CertificateFiles, VhostConfig } from '../config/config.js'
+import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import type { ShelvedPair } from '../server/certificate-shelf.js'
 import { load } from '../server/load.js'
+import { trustErrorsOf } from '../server/sites.js'
 import type { Snapshot } from '../server/snapshot.js'
 import { Stock } from '../server/stock.js'
 
@@ -17,6 +19,8 @@ export interface Inspection {
   readonly snapshot: Snapshot | undefined
   /** A configured pair as read; undefined where the configuration is unusable. */
   pair(files: CertificateFiles): ShelvedPair | undefined
+  /** Mistakes in the files that say whom a site trusts. */
+  trustErrors(vhost: VhostConfig): readonly ConfigError[]
 }
 
 // Endpoints that are never put into service have nothing to tell.
@@ -31,6 +35,7 @@ export async function inspect(mainFile: string): Promise<Inspection> {
     loaded,
     snapshot,
     pair: (files) => placed(files, stock.certificates.get(files)),
+    trustErrors: (vhost) => trustErrorsOf(vhost, stock),
   }
 }
 

@@ -63,10 +63,11 @@ function clientOptions({ host, port, serverName, keyType }: Question): Connectio
   }
 }
 
+// The code of an alert differs by runtime: ERR_SSL_SSLV3_ALERT_…, ERR_SSL_TLSV1_ALERT_…, ERR_SSL_SSL/TLS_ALERT_….
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === undefined) return message
   return code
-    .replace(/^ERR_SSL_(TLSV1_(ALERT_)?|SSLV3_ALERT_)?/, '')
+    .replace(/^ERR_SSL_((SSLV3|TLSV1|TLSV13|SSL\/TLS)_(ALERT_)?)?/, '')
     .toLowerCase()
     .replaceAll('_', ' ')
 }

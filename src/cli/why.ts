@@ -28,7 +28,9 @@ export const why: Command = {
   usage: [
     configUsage,
     '--host HOST          what the request names in Host or :authority; required',
+    '--path PATH          path and query of the request (/)',
     '--sni NAME           what the client asked for in the handshake (the host); "" for none',
+    '--client ADDRESS     the client, where its address decides which endpoint is chosen',
     '--listener NAME      ask this listener alone (all of them)',
     jsonUsage,
   ],
@@ -41,7 +43,9 @@ export const why: Command = {
   options: {
     ...configOption,
     host: { type: 'string' },
+    path: { type: 'string' },
     sni: { type: 'string' },
+    client: { type: 'string' },
     listener: { type: 'string' },
     ...jsonOption,
   },
@@ -51,6 +55,8 @@ export const why: Command = {
 async function runWhy(values: OptionValues, terminal: Terminal): Promise<number> {
   const host = textOption(values, 'host')
   if (host === undefined) throw new UsageError('--host is missing', 'hostward why --host site-a.example.com')
+  const path = textOption(values, 'path') ?? '/'
+  if (!path.startsWith('/')) throw new UsageError(`"${path}" is no path`, 'a path begins with a slash: --path /api')
   const inspection = await inspect(configFile(values))
   const { snapshot, loaded } = inspection
   if (snapshot === undefined) {
@@ -58,7 +64,7 @@ async function runWhy(values: OptionValues, terminal: Terminal): Promise<number>
     return exitCode.mistakes
   }
   const plans = askedPlans(textOption(values, 'listener'), snapshot)
-  const question = { host, sni: textOption(values, 'sni'), plans }
+  const question = { host, sni: textOption(values, 'sni'), path, client: textOption(values, 'client'), plans }
   const explanation = explain(question, { snapshot, brokenSites: loaded.brokenSites })
   const directory = process.cwd()
   terminal.out(values['json'] === true ? toJson(explanation) : formatExplanation(explanation, directory))

@@ -9,7 +9,7 @@ import { findIncluded, type Included } from './include.js'
 import type { ReadFile } from './included-sites.js'
 import { type ParseResult, parseYaml, type Source } from './parse.js'
 import type { MainInput } from './schema.js'
-import type { ReadSite, SiteContext } from './site.js'
+import type { ReadSite, SiteContext, SiteDefaults } from './site.js'
 import { type AskedTexts, Texts } from './texts.js'
 import type { UpstreamConfig } from './upstream-config.js'
 import { UpstreamDirectory } from './upstream-directory.js'
@@ -40,11 +40,15 @@ interface BuiltUpstreams {
 }
 
 /** Of the sites of a load, what they inherit. */
-interface Inheritance {
+interface Inheritance extends Inherited {
   readonly main: MainInput
   readonly named: readonly UpstreamConfig[]
-  readonly upstreams: UpstreamDirectory
 }
+
+/** What sites inherit beside what stands in the main file. */
+export type Inherited = Pick<SiteDefaults, 'upstreams' | 'addressSets'>
+
+type AddressSetsByName = Inherited['addressSets']
 
 /** The memory of one configuration. */
 export class LoadMemory {
@@ -126,17 +130,20 @@ export class LoadMemory {
   }
 
   /** What all sites of this load inherit; what they were built into counts no more where that has changed. */
-  inherit(main: MainInput, files: readonly ReadFile[]): UpstreamDirectory {
+  inherit(
+    { main, addressSets }: { readonly main: MainInput; readonly addressSets: AddressSetsByName },
+    files: readonly ReadFile[],
+  ): Inherited {
     const before = this.#inheritance
     const isSame = before !== undefined && isDeepStrictEqual(before.main, main)
     if (!isSame) this.#upstreams = new WeakMap()
     const kept = isSame ? before.main : main
     const named = files.flatMap((file) => this.#upstreamsOf(file, kept))
-    const isKept = isSame && isSameList(named, before.named)
+    const isKept = isSame && isSameList(named, before.named) && isSameSets(addressSets, before.addressSets)
     if (!isKept) this.#vhosts = new WeakMap()
     const upstreams = new UpstreamDirectory(named, kept, isKept ? before.upstreams : undefined)
-    this.#inheritance = { main: kept, named, upstreams }
-    return upstreams
+    this.#inheritance = { main: kept, named, upstreams, addressSets: isKept ? before.addressSets : addressSets }
+    return this.#inheritance
   }
 
   #upstreamsOf(file: ReadFile, main: MainInput): readonly UpstreamConfig[] {
@@ -177,6 +184,16 @@ function areStill(listings: ReadonlyMap<string, readonly string[]>, files: Files
   for (const [directory, names] of listings) {
     const listed = listNames(directory, files)
     if (!('value' in listed) || listed.value !== names) return false
+  }
+  return true
+}
+
+// What a set holds is in its file, which has a hash.
+function isSameSets(left: AddressSetsByName, right: AddressSetsByName): boolean {
+  if (left.size !== right.size) return false
+  for (const [name, { hash, path }] of left) {
+    const other = right.get(name)
+    if (other?.hash !== hash || other.path !== path) return false
   }
   return true
 }

@@ -2,6 +2,7 @@
 // site takes that site alone; the caller decides what serves in its place. Certificates and keys are only named here.
 
 import { dirname, resolve } from 'node:path'
+import { type AddressSets, readAddressSets, toListenerAddresses } from './address-sets.js'
 import { checkIncludes, checkListeners, sketchListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { Config, VhostConfig } from './config.js'
@@ -62,9 +63,12 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
   const upstreams = new Set(upstreamNames(source.value))
-  const context = memory.context({ listeners: sketchListeners(source.value), upstreams, texts })
+  const sets = readAddressSets(source, texts)
+  const listeners = sketchListeners(source.value)
+  const context = memory.context({ listeners, upstreams, addressSets: sets.names, texts })
   const included = memory.included(source, files)
-  const main = validateMain(source, [...included.mistakes, ...checkUpstreams(source.value, { file, texts })])
+  const others = [...included.mistakes, ...checkUpstreams(source.value, { file, texts })]
+  const main = validateMain(source, sets, others)
   const taken = new Map(upstreamPlaces(source))
   yield
   const own = { path: file, parsed: read, context, taken: new Map() }
@@ -81,7 +85,7 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
     parts.flatMap((part) => part.sites),
     holders,
   )
-  const config = main.output && (yield* toConfig(main.output, { source, sites, parts, memory }))
+  const config = main.output && (yield* toConfig(main.output, { source, sets, sites, parts, memory }))
   memory.endLoad()
   return {
     config,
@@ -103,14 +107,20 @@ interface ValidMain {
 }
 
 // Without its sites: each is judged alone, or one mistake would take all.
-function validateMain(source: Source, otherMistakes: readonly Mistake[]): ValidMain {
+function validateMain(source: Source, sets: AddressSets, otherMistakes: readonly Mistake[]): ValidMain {
   const { value } = source
   const hasSites = isMap(value) && Array.isArray(value['vhosts'])
   const { output, mistakes } = validate(mainSchema, hasSites ? { ...value, vhosts: [] } : value, 'a configuration')
   const unreadable = source.mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
-  const found = [...mistakes, ...checkListeners(value), ...checkIncludes(value), ...otherMistakes]
+  const found = [
+    ...mistakes,
+    ...checkListeners(value, sets.names),
+    ...sets.mistakes,
+    ...checkIncludes(value),
+    ...otherMistakes,
+  ]
   const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
-  const errors = [...unreadable, ...others].map((mistake) => locate(mistake, source)).sort(byPlace)
+  const errors = [...[...unreadable, ...others].map((mistake) => locate(mistake, source)).sort(byPlace), ...sets.errors]
   return { output: errors.length === 0 ? output : undefined, errors }
 }
 
@@ -159,6 +169,7 @@ function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
 
 interface Parts {
   readonly source: Source
+  readonly sets: AddressSets
   readonly sites: readonly ReadSite[]
   /** The main file and the included ones. */
   readonly parts: readonly ReadFile[]
@@ -167,14 +178,14 @@ interface Parts {
 
 const buildsAStep = 50
 
-function* toConfig(main: MainInput, { source, sites, parts, memory }: Parts): Generator<void, Config> {
+function* toConfig(main: MainInput, { source, sets, sites, parts, memory }: Parts): Generator<void, Config> {
   const { fallbackCertificate: fallback, log } = main
-  const upstreams = memory.inherit({ ...main, vhosts: [] }, parts)
+  const inherited = memory.inherit({ main: { ...main, vhosts: [] }, addressSets: sets.byName }, parts)
   const vhosts: VhostConfig[] = []
   for (const [index, site] of sites.entries()) {
     if (index % buildsAStep === 0) yield
     const { errors, build } = site
-    if (errors.length === 0 && build) vhosts.push(memory.vhost(site, () => build({ ...main, upstreams })))
+    if (errors.length === 0 && build) vhosts.push(memory.vhost(site, () => build({ ...main, ...inherited })))
   }
   return {
     listeners: main.listeners.map((listener, index) => ({
@@ -182,12 +193,13 @@ function* toConfig(main: MainInput, { source, sites, parts, memory }: Parts): Ge
       tls: listener.tls !== false,
       tlsSettings: typeof listener.tls === 'boolean' ? listenerTlsSchema.parse({}) : listener.tls,
       http2: listener.tls !== false && listener.http2,
-      proxyProtocol: listener.proxyProtocol,
+      ...toListenerAddresses(listener, sets.byName),
       place: source.place(['listeners', index], 'value'),
     })),
+    addressSets: sets.byName,
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
     vhosts,
-    upstreams: upstreams.all,
+    upstreams: inherited.upstreams.all,
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,

@@ -140,9 +140,15 @@ export class FileWatch {
   async #work(): Promise<void> {
     this.#timerDueMs = Number.POSITIVE_INFINITY
     if (performance.now() >= this.#nextPollMs) await this.#poll()
-    const due = [...this.#due]
-    this.#due.clear()
-    await this.#look(due)
+    let set: number
+    // What comes to be watched in the middle of a look is looked at too: a change would be told without another one that
+    // was made before it.
+    do {
+      set = this.#set
+      const due = [...this.#due]
+      this.#due.clear()
+      await this.#look(due)
+    } while (set !== this.#set && !this.#isClosed)
     const isWaiting = this.#isWaitingToSettle()
     const changes = isWaiting ? nothing : await this.#takeChanges()
     if (isWaiting) for (const file of this.#moved) this.#due.add(file)

@@ -11,7 +11,7 @@ export class WatchedFile {
   used: FileVersion | undefined
   seen: FileIdentity | undefined
   /** The last look found what the one before it had found. */
-  isSettled = true
+  isSettled: boolean
   /** The last set of files that it was in. */
   set = 0
 
@@ -20,6 +20,8 @@ export class WatchedFile {
     this.given = given
     this.used = given
     this.seen = given?.identity
+    // Without an identity there is something to compare, but not before the next look.
+    this.isSettled = given?.identity !== undefined
   }
 
   /** Takes a version that has been read; whether its content is another one. */

@@ -37,6 +37,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
 
   /** Makes the first attempt. */
   start(): void {
+    if (this.#exchange.isOver) return
     const { action, hash } = this.#request
     action.retries.budget.earn()
     const endpoint = action.upstream.choose(hash, noneTried)
@@ -74,9 +75,9 @@ export class Forwarding implements AttemptObserver, BodyObserver {
     if (this.#request.webSocket?.complete(head) === false) return this.#giveUp(notProved)
     const status = downstream.request.protocol === 'h2' ? 200 : 101
     this.#onFinalHead(head, status)
-    exchange.becomeTunnel()
     const own = { status, reason: reasonPhrase(status), headers: head.headers }
     tunnel.carry(downstream.switchProtocols(own, tunnel.source))
+    exchange.becomeTunnel()
   }
 
   onFailure(failure: Failure): void {
@@ -154,7 +155,7 @@ export class Forwarding implements AttemptObserver, BodyObserver {
     const number = ++this.#attempts
     this.#endpoint = endpoint
     this.#exchange.upstream = endpoint.label
-    const attempt = endpoint.send(this.#request, this, choice)
+    const attempt = endpoint.send(this.#request, this, choice, this.#request.client)
     // One that failed at once has been followed by another by now.
     if (number === this.#attempts) this.#exchange.attempt = attempt
   }

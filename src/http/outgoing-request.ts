@@ -1,5 +1,6 @@
 // The head of a request as an endpoint gets it: the client's lines without those of the connection and its claims, ours
 // behind them, and the framing of the body. Used by forwarding while the client's lines are still lent.
+import type { ProxiedAddresses } from '../net/proxy-protocol-v2.js'
 import type { OutgoingFields, OutgoingRequest } from '../wire/attempt.js'
 import { type BodySource, unknownLength } from '../wire/body.js'
 import { ByteWriter } from '../wire/byte-writer.js'
@@ -7,11 +8,13 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
+import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
 import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
+import { proxiedClient } from './proxied-client.js'
 import { type PassingBody, requestBody } from './request-body.js'
 import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
@@ -28,6 +31,8 @@ export interface ForwardedRequest extends OutgoingRequest {
   readonly body: HeldBody | PassingBody | undefined
   /** Where the request asks for WebSocket. */
   readonly webSocket: WebSocketBridge | undefined
+  /** Whom the connection to the endpoint is for, where it wants to know. */
+  readonly client: ProxiedAddresses | undefined
 }
 
 /** What an endpoint is sent. */
@@ -50,23 +55,26 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
   if (fields !== undefined) webSocket?.prepareHttp2(fields.headers)
   webSocket?.prepareHttp1(headers)
   const head = headBytes(request, target, hostLine)
-  return { method: methodOf(request), head, fields, body: bodyOf(exchange), upgrade, action, hash, webSocket }
+  const client = action.tellsClient ? proxiedClient(exchange) : undefined
+  return { method: methodOf(request), head, fields, body: bodyOf(exchange), upgrade, action, hash, webSocket, client }
 }
 
 /** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
 function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  const { site, view, requestId } = exchange
-  const { request, connection } = exchange.downstream
+  const { site, clientAddress, scheme, requestId } = exchange
+  const { request } = exchange.downstream
   const { headers } = request
   prepareRequest(headers, {
-    clientAddress: connection.claimedAddress ?? connection.peerAddress,
-    scheme: view.isSecure ? 'https' : 'http',
+    clientAddress,
+    scheme,
     host: host.written,
     requestId,
     via: action.via ? viaValue(request) : undefined,
   })
   if (!request.expectsContinue) headers.dropAll(Field.expect)
   if (request.body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
+  const forwarded = site?.clientCertificate?.forward
+  if (forwarded !== undefined) writeClientCertificate(headers, forwarded, exchange.client)
   if (site?.requestHeaders !== undefined) applyPolicy(headers, site.requestHeaders)
 }
 

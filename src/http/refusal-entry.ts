@@ -17,6 +17,7 @@ export function refusalEntry(refusal: Refusal, view: ListenerView): RequestEntry
     target: refusal.target === null || view.logQuery ? refusal.target : (refusal.target.split('?', 1)[0] ?? null),
     status: refusal.status,
     reason: refusal.failure.code,
+    detail: refusal.failure.detail,
     peer: connection.peer,
     claimed: connection.claimed,
     claimedBy: connection.claimedBy,

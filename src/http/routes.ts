@@ -1,6 +1,6 @@
 // Which action of a site a path leads to. Used by the handler. Paths are matched and forwarded byte for byte; one that another
 // reader could take for a path of another route is refused, never repaired.
-import type { SiteAction, VirtualHost } from './routing.js'
+import type { RedirectAction, SiteAction, VirtualHost } from './routing.js'
 
 /** What a site does with paths of one prefix. */
 export interface Route {
@@ -23,6 +23,13 @@ export function targetBehind(target: string, prefixBytes: number): string {
   if (prefixBytes === 0) return target
   const rest = target.slice(prefixBytes)
   return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Where a redirect sends a request with this path and query. */
+export function locationOf(path: string, { to, replacedBytes }: RedirectAction): string {
+  const rest = path.slice(replacedBytes)
+  // What is behind a route may begin with slashes: on a path of our own that would name another host to a browser.
+  return to === '' ? `/${rest.replace(/^[/\\]+/, '')}` : `${to}${rest}`
 }
 
 function routeOf(routes: readonly Route[], path: string): Route | undefined {

@@ -2,6 +2,7 @@
 
 import { isIPv6 } from 'node:net'
 import { normalizeHostname } from './hostname.js'
+import type { IpEndpoint } from './ip-address.js'
 import type { Parsed } from './parsed.js'
 
 const portMax = 65535
@@ -54,6 +55,15 @@ export function parseOrigin(raw: string): Parsed<Origin> {
 export function formatAddress(ip: string, port: number): string {
   const plain = plainAddress(ip)
   return plain.includes(':') ? `[${plain}]:${port}` : `${plain}:${port}`
+}
+
+/** What `formatAddress` has written; the port is 0 where there is none. */
+export function splitAddress(text: string): IpEndpoint {
+  const end = text.startsWith('[') ? text.indexOf(']') : text.indexOf(':')
+  if (text.startsWith('[')) return { address: text.slice(1, end), port: Number(text.slice(end + 2)) }
+  // Without brackets more than one colon is an IPv6 address alone.
+  if (end === -1 || text.includes(':', end + 1)) return { address: text, port: 0 }
+  return { address: text.slice(0, end), port: Number(text.slice(end + 1)) }
 }
 
 /** An address as sockets report it, without zone, and as IPv4 where it is IPv4 mapped into IPv6. */

@@ -34,12 +34,13 @@ export class CertificateWatch {
   /** Watches what `snapshot` serves from now on. */
   follow(snapshot: Snapshot): void {
     const users = certificateUsers(snapshot)
-    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users)])
+    const authorities = snapshot.clientAuthorities
+    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users), ...authorities])
   }
 
   /** Compares what serves with these pairs of files from now on. */
   followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
-    this.#service.follow(pairs, certificateUsers(snapshot))
+    this.#service.follow({ pairs, users: certificateUsers(snapshot), graceMs: snapshot.config.reload.renewalGraceMs })
   }
 
   /** Watches what endpoints have shown, exactly these from now on. */
@@ -61,24 +62,20 @@ function leavesOf(users: CertificateUsers): DatedThing[] {
 
 /** Each authority once, however many chains it stands in. */
 function intermediatesOf(users: CertificateUsers): DatedThing[] {
-  const things = new Map<string, DatedThing & { readonly vhosts: string[] }>()
-  for (const [{ certFile, intermediates }, vhosts] of users) {
+  const touched = new Map<string, Set<string>>()
+  const things = new Map<string, Omit<DatedThing, 'vhosts'>>()
+  for (const [{ certFile: file, intermediates }, vhosts] of users) {
     for (const { subject, ...intermediate } of intermediates) {
-      const known = things.get(intermediate.fingerprint256)
-      if (known !== undefined) known.vhosts.push(...vhosts)
-      else {
-        const name = `${subject} (${intermediate.serial})`
-        things.set(intermediate.fingerprint256, {
-          kind: 'intermediate',
-          name,
-          file: certFile,
-          vhosts: [...vhosts],
-          ...intermediate,
-        })
+      const id = intermediate.fingerprint256
+      if (!things.has(id)) {
+        things.set(id, { kind: 'intermediate', name: `${subject} (${intermediate.serial})`, file, ...intermediate })
       }
+      const sites = touched.get(id) ?? new Set()
+      touched.set(id, sites)
+      for (const vhost of vhosts) sites.add(vhost)
     }
   }
-  return [...things.values()]
+  return [...things].map(([id, thing]) => ({ ...thing, vhosts: [...(touched.get(id) ?? [])] }))
 }
 
 const levels: Record<ExpiryState, 'info' | 'warn' | 'error'> = {

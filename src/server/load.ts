@@ -56,9 +56,9 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const snapshot = usable === undefined || errors.length > 0 ? undefined : await snapshotOf(usable, request, slices)
   await slices.pause()
   shelf.retain(new Set([...pairsInService(snapshot ?? previous), ...configured]))
-  stock.upstreamTls.retain(
-    upstreamTlsOf(new Set([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)])),
-  )
+  const inUse = new Set([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)])
+  stock.upstreamTls.retain(upstreamTlsOf(inUse))
+  stock.clientTrusts.retain(inUse)
   if (loaded.config !== undefined) stock.disk.retain([...loaded.files, ...loaded.directories])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
   return { loaded, snapshot, usable, errors, certificates: { ...certificates, pending } }

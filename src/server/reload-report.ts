@@ -36,11 +36,13 @@ function reportDefect(log: Log, defect: CertificateDefect, name: PairName): void
   log[levels[defect.act]]('certificate_defect', defect.message, { ...name, ...defect })
 }
 
-function reportPending(log: Log, { files, pending }: ShelvedPair, users: readonly ServingSite[]): void {
+// Half a renewal is no news while the old pair serves; that it stays one is told by the watch over what is in service.
+function reportPending(log: Log, { files, certificate, pending }: ShelvedPair, users: readonly ServingSite[]): void {
   const [defect] = pending?.defects ?? []
   const { code, file, hint } = defect ?? {}
   const facts = { ...nameOf(files, users), reason: pending?.reason, code, file, hint }
-  log.warn('certificate_pending', defect?.message ?? 'a certificate cannot be used yet', facts)
+  const level = certificate === undefined ? 'warn' : 'info'
+  log[level]('certificate_pending', defect?.message ?? 'a certificate cannot be used yet', facts)
 }
 
 /** What a reload has put into service, and in whose place. */

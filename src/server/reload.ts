@@ -6,7 +6,7 @@ import { FileWatch } from '../files/file-watch.js'
 import { Slices } from '../files/slices.js'
 import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
-import type { ShelvedPair } from './certificate-shelf.js'
+import type { PendingTimes, ShelvedPair } from './certificate-shelf.js'
 import { hasOtherCertificates } from './changes.js'
 import { load, snapshotOf, type UsableConfig } from './load.js'
 import { type ReloadCost, reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
@@ -129,7 +129,7 @@ export class Reload {
     if (config === undefined || this.#isClosed) return
     this.#options.onCertificates(this.#stock.certificates.pairs())
     this.#watchBy(config.reload).setFiles(this.#stock.versions())
-    this.#retryPending(config.reload.pollMs)
+    this.#retryPending(config.reload)
   }
 
   #watchBy(settings: Config['reload']): FileWatch {
@@ -147,9 +147,9 @@ export class Reload {
   }
 
   // A pair whose halves do not fit is being written at this very moment, most likely: it is read again soon, then slower.
-  #retryPending(pollMs: number): void {
+  #retryPending(times: PendingTimes): void {
     clearTimeout(this.#retryTimer)
-    const delayMs = this.#stock.certificates.retryDelayMs(pollMs)
+    const delayMs = this.#stock.certificates.retryDelayMs(times)
     if (delayMs === undefined) return
     this.#retryTimer = setTimeout(() => this.#inTurnUnheard(() => this.#retry()), delayMs).unref()
   }
@@ -157,7 +157,7 @@ export class Reload {
   async #retry(): Promise<void> {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
-    if (await this.#stock.certificates.hasNews()) await this.#load(new Set())
-    else this.#retryPending(config.reload.pollMs)
+    if (await this.#stock.certificates.hasNews(config.reload)) await this.#load(new Set())
+    else this.#retryPending(config.reload)
   }
 }

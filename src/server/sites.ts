@@ -5,7 +5,7 @@ import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
 import type { Certificate } from '../tls/certificate.js'
-import type { CertificateShelf, ShelvedPair } from './certificate-shelf.js'
+import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
 import type { Stock } from './stock.js'
 
 /** A site that serves. */
@@ -29,16 +29,21 @@ export interface ResolvedSites {
   readonly degraded: readonly DegradedSite[]
 }
 
+/** What files of sites are read into. */
+type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
+
 /** Decides for each site of a loaded configuration; `previous` is what serves now. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
-  stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
+  stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
+  const { certificates, upstreamTls, clientTrusts } = stock
+  const by = { certificates, upstreamTls, clientTrusts, renewalGraceMs: loaded.config.reload.renewalGraceMs }
   const before = new Map(previous.map((site) => [site.vhost, site]))
   const judged = loaded.config.vhosts.map((vhost): JudgedSite => {
     const site = before.get(vhost)
-    return site !== undefined && isAsBefore(site, stock.certificates) ? asConfigured(site) : judge(vhost, stock)
+    return site !== undefined && isAsBefore(site, by) ? asConfigured(site) : judge(vhost, by)
   })
   const sound = judged.filter((site) => site.serves !== 'closed')
   const degraded = sound.flatMap(({ site, errors, serves }): DegradedSite[] => {
@@ -131,6 +136,9 @@ interface JudgedSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
+/** What sites are judged by. */
+type Judging = Shelves & { readonly renewalGraceMs: number }
+
 const noErrors: readonly ConfigError[] = []
 
 function asConfigured(site: ServingSite): JudgedSite {
@@ -138,23 +146,26 @@ function asConfigured(site: ServingSite): JudgedSite {
 }
 
 /** Of a site that is configured as it serves: whether its files still hold what it shows. */
-function isAsBefore({ vhost, certificates }: ServingSite, shelf: CertificateShelf): boolean {
+function isAsBefore({ vhost, certificates }: ServingSite, { certificates: shelf, renewalGraceMs }: Judging): boolean {
   if (vhost.certificates.length !== certificates.length) return false
   return vhost.certificates.every((files, index) => {
     const pair = shelf.get(files)
-    return pair !== undefined && !isUnusable(pair) && pair.certificate === certificates[index]
+    return pair !== undefined && !isUnusable(pair, renewalGraceMs) && pair.certificate === certificates[index]
   })
 }
 
-function judge(
-  vhost: VhostConfig,
-  { certificates: shelf, upstreamTls }: Pick<Stock, 'certificates' | 'upstreamTls'>,
-): JudgedSite {
-  const upstreamErrors = upstreamTls.errorsOf(vhost)
-  if (upstreamErrors.length > 0) return { site: { vhost, certificates: [] }, errors: upstreamErrors, serves: 'closed' }
+/** What is wrong with the files that say whom a site trusts: its upstreams, its clients. */
+export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certificates'>): readonly ConfigError[] {
+  return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
+}
+
+function judge(vhost: VhostConfig, by: Judging): JudgedSite {
+  const { certificates: shelf, renewalGraceMs } = by
+  const trustErrors = trustErrorsOf(vhost, by)
+  if (trustErrors.length > 0) return { site: { vhost, certificates: [] }, errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
-  const errors = pairs.filter(isUnusable).flatMap(pairErrors)
+  const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)
   const site = { vhost, certificates }
   if (errors.length === 0) return asConfigured(site)
   if (certificates.length === 0) return { site, errors, serves: 'closed' }
@@ -204,8 +215,8 @@ export function pairErrors({ files, pending }: ShelvedPair): readonly ConfigErro
 }
 
 /** Nothing of the pair serves, or an older one does because the files have been useless for too long. */
-function isUnusable({ certificate, pending }: ShelvedPair): boolean {
-  return certificate === undefined || pending?.isOverdue === true
+function isUnusable({ certificate, pending }: ShelvedPair, renewalGraceMs: number): boolean {
+  return certificate === undefined || isOverdue(pending, renewalGraceMs)
 }
 
 function nameOf(broken: BrokenSite): string {

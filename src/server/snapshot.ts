@@ -3,25 +3,34 @@
 import type { Config, ListenerConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import type { DatedThing } from '../tls/expiry-watch.js'
+import { clientClaims, currentSets, isSameSets, listenerAllow, proxyHeaderRules, type SiteSets } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import { isSameMeaning } from './changes.js'
+import { clientAuthorities } from './client-authorities.js'
+import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
+import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import type { Stock } from './stock.js'
 import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
-import { virtualHostOf } from './virtual-hosts.js'
+import { type SiteParts, virtualHostOf } from './virtual-hosts.js'
 
 /** What one listener serves. */
 export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
   readonly proxyHeader: ProxyHeaderRules | undefined
+  /** Undefined takes everybody. */
+  readonly allow: AddressRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
+  /** On what terms; undefined stands for a name that cannot be a site's. */
+  readonly handshakeFor: (serverName: string | undefined) => HandshakePlan
   /** Undefined where the listener announces nothing. */
   readonly origins: AnnouncedOrigins | undefined
   readonly limits: Config['limits'] & Http2Limits
@@ -32,7 +41,8 @@ export interface ListenerPlan {
 export function closedPlan(plan: ListenerPlan): ListenerPlan {
   const sites = { get: () => undefined }
   const certificates = new CertificateStore({ sites, fallback: undefined, clock: Date.now })
-  return { ...plan, certificates, view: { ...plan.view, sites } }
+  const handshake = listenerHandshake(plan.config)
+  return { ...plan, certificates, handshakeFor: () => handshake, view: { ...plan.view, sites } }
 }
 
 /** A compiled configuration. */
@@ -42,17 +52,28 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
+  readonly tunnels: SiteTunnels
   readonly sites: readonly ServingSite[]
   /** By name; several may have one on listeners of their own. */
   readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
+  /** Those whose client certificates are accepted. */
+  readonly clientAuthorities: readonly DatedThing[]
 }
 
 /** A site with all that it is made of. */
 export interface CompiledSite extends ServingSite {
   readonly virtualHost: VirtualHost
   readonly upstreams: readonly CompiledUpstream[]
+  /** The address sets that it was compiled with. */
+  readonly sets: SiteSets
+}
+
+/** A site as one listener serves it. */
+interface ListenedSite {
+  readonly site: CompiledSite
+  readonly handshake: HandshakePlan
 }
 
 /** What a snapshot is compiled from. */
@@ -66,14 +87,19 @@ export interface SnapshotParts {
 const sitesAStep = 200
 
 /** Compiles sound sites in steps; everything of `previous` that is the same is used again. */
-export function* compile(parts: SnapshotParts, previous: Snapshot | undefined): Generator<void, Snapshot> {
-  const { config, sites, fallback, stock } = parts
+export function* compile(
+  { config, sites, fallback, stock }: SnapshotParts,
+  previous: Snapshot | undefined,
+): Generator<void, Snapshot> {
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous })
+  const vhosts = sites.serving.map(({ vhost }) => vhost)
+  const tunnels = siteTunnels(vhosts, previous?.tunnels)
+  const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled: CompiledSite[] = []
   for (const [index, site] of sites.serving.entries()) {
     if (index % sitesAStep === 0) yield
-    compiled.push(compileSite(site, { upstreams, previous }))
+    compiled.push(compileSite(site, { parts, previous }))
   }
   const plans: ListenerPlan[] = []
   for (const listener of config.listeners) {
@@ -86,26 +112,32 @@ export function* compile(parts: SnapshotParts, previous: Snapshot | undefined): 
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
     upstreams: upstreams.plan(),
+    tunnels,
     sites: sites.serving,
     compiled: byId(compiled),
     degraded: sites.degraded,
     fallback,
+    clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
 }
 
 interface Compilation {
-  readonly upstreams: UpstreamCompiler
+  readonly parts: SiteParts
   readonly previous: Snapshot | undefined
 }
 
-function compileSite({ vhost, certificates }: ServingSite, { upstreams, previous }: Compilation): CompiledSite {
-  const before = previous?.compiled.get(vhost.id)?.find((each) => isSameMeaning(each.vhost, vhost))
+function compileSite({ vhost, certificates }: ServingSite, { parts, previous }: Compilation): CompiledSite {
+  const { upstreams, addressSets } = parts
+  const sets = currentSets(vhost, addressSets)
+  const before = previous?.compiled.get(vhost.id)?.find((each) => {
+    return isSameMeaning(each.vhost, vhost) && isSameSets(each.sets, sets)
+  })
   if (before !== undefined) {
     upstreams.takeOver(before.upstreams, vhost.id)
     return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
   }
-  const virtualHost = virtualHostOf(vhost, upstreams)
-  return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses() }
+  const virtualHost = virtualHostOf(vhost, parts)
+  return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses(), sets }
 }
 
 function byId(sites: readonly CompiledSite[]): ReadonlyMap<string, readonly CompiledSite[]> {
@@ -145,15 +177,16 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const here = sitesOn(listener.name, compiled)
+  const general = listenerHandshake(listener)
+  const here = sitesOn(listener.name, compiled, general)
   const sites = createHostMap(here)
-  const certificatesOf = (name: string) => sites.get(name)?.certificates
+  const certificatesOf = (name: string) => sites.get(name)?.site.certificates
   return {
     config: listener,
-    origins: listener.announceOrigins
-      ? new AnnouncedOrigins({ hosts: here.map(([host]) => host), certificates: certificatesOf })
-      : undefined,
-    proxyHeader: proxyHeaderRules(listener),
+    origins: listener.announceOrigins ? announcedOrigins(here, { general, certificatesOf }) : undefined,
+    handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
+    proxyHeader: proxyHeaderRules(listener, config.addressSets),
+    allow: listenerAllow(listener, config.addressSets),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -165,7 +198,8 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       listener: listener.name,
       generation,
       isSecure: listener.tls,
-      sites: { get: (name) => sites.get(name)?.virtualHost },
+      sites: { get: (name) => sites.get(name)?.site.virtualHost },
+      claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
       logQuery: config.log.query,
@@ -175,17 +209,31 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   }
 }
 
-function sitesOn(listener: string, compiled: readonly CompiledSite[]): [string, CompiledSite][] {
-  const here: [string, CompiledSite][] = []
+function sitesOn(
+  listener: string,
+  compiled: readonly CompiledSite[],
+  general: HandshakePlan,
+): readonly [string, ListenedSite][] {
+  const here: [string, ListenedSite][] = []
   for (const site of compiled) {
-    if (!site.vhost.listeners.includes(listener)) continue
-    for (const host of site.vhost.hosts) here.push([host, site])
+    const { vhost, virtualHost } = site
+    if (!vhost.listeners.includes(listener)) continue
+    const listened = { site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
+    for (const host of vhost.hosts) here.push([host, listened])
   }
   return here
 }
 
-function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
-  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
-  const { from, mode, versions } = proxyProtocol
-  return { from: new AddressSet(from), mode, versions }
+interface Announcement {
+  readonly general: HandshakePlan
+  readonly certificatesOf: (name: string) => readonly Certificate[] | undefined
+}
+
+// A client that shows its certificate to one site must not be led to believe that another one has seen it.
+function announcedOrigins(
+  here: readonly (readonly [string, ListenedSite])[],
+  { general, certificatesOf }: Announcement,
+): AnnouncedOrigins {
+  const announced = here.filter(([, { handshake }]) => handshake === general)
+  return new AnnouncedOrigins({ hosts: announced.map(([host]) => host), certificates: certificatesOf })
 }

@@ -4,6 +4,7 @@ import { LoadMemory } from '../config/load-memory.js'
 import type { FileVersion } from '../files/file-content.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import { CertificateShelf } from './certificate-shelf.js'
+import { ClientTrustShelf } from './client-trusts.js'
 import { Disk } from './disk.js'
 import { UpstreamTlsShelf } from './upstream-tls.js'
 
@@ -13,6 +14,7 @@ export class Stock {
   readonly memory = new LoadMemory()
   readonly certificates = new CertificateShelf()
   readonly upstreamTls = new UpstreamTlsShelf()
+  readonly clientTrusts = new ClientTrustShelf()
   /** Hears of the health of endpoints once they serve. */
   readonly endpointObserver: EndpointObserver;
 

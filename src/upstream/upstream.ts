@@ -62,6 +62,11 @@ export class Upstream {
     this.#backup = policyFor(true)
   }
 
+  /** How its endpoints are chosen. */
+  get balance(): Balance {
+    return this.#balance
+  }
+
   /** What `choose` needs of a request: a number that equal clients share where the policy is a hash, 0 elsewhere. */
   hashOf(facts: RequestFacts): number {
     if (this.#balance.kind !== 'hash') return 0

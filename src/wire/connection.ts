@@ -11,6 +11,8 @@ export interface Connection {
   readonly peer: string
   /** `peer` without its port, brackets and zone: what X-Forwarded-For carries. */
   readonly peerAddress: string
+  /** The address that the neighbour has connected to; captured at accept too. */
+  readonly local: string
   /** What a PROXY header or a trusted request header claims the client to be; null where nobody claimed. */
   readonly claimed: string | null
   /** `claimed` without its port and brackets, null with it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { makeAuthority } from '../support/certificates.js'
 import { lasting, Workspace } from './workspace.js'
 
 const listeners = `listeners:
@@ -87,7 +88,7 @@ test('fixed answers and redirects are told', async (context) => {
   }
   assert.deepEqual(answers, [
     '  answer       503 with the configured body (text/plain)',
-    '  answer       308 to https://a.example and the path that was asked for',
+    '  answer       308 to https://a.example/',
   ])
 })
 
@@ -253,6 +254,7 @@ test('--json tells the same as one document', async (context) => {
           line: 11,
           column: 5,
         },
+        route: null,
         answer: { kind: 'respond', status: 503, contentType: 'text/plain' },
         hints: [],
         mistakes: [],
@@ -260,4 +262,74 @@ test('--json tells the same as one document', async (context) => {
     ],
   })
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+})
+
+const routed = `listeners:
+  - { name: public, bind: "127.0.0.1:8443", tls: false }
+upstreams:
+  shop:
+    endpoints: [http://127.0.0.1:1, { url: "http://127.0.0.1:2", backup: true }, http://127.0.0.1:3]
+    balance: { hash: client }
+vhosts:
+  - hosts: [a.example]
+    listeners: [public]
+    upstream: http://127.0.0.1:9
+    routes:
+      - { path: /api, upstream: shop, stripPrefix: true }
+      - { path: /old, redirect: { to: /new, status: 301 } }
+`
+
+const routeCases: readonly { args: readonly string[]; lines: readonly RegExp[] }[] = [
+  { args: ['--path', '/apis'], lines: [/answer +forwarded to http:\/\/127\.0\.0\.1:9$/m] },
+  {
+    args: ['--path', '/api/x?y', '--client', '192.0.2.1'],
+    lines: [/route +\/api$/m, /answer +forwarded to shop$/m, /balance +hash of the client$/m, /^ +http:.*:2$/m],
+  },
+  { args: ['--path', '/api'], lines: [/balance +hash of the client; depends on the client$/m] },
+  { args: ['--path', '/old/x?y'], lines: [/route +\/old$/m, /answer +301 to \/new\/x\?y$/m] },
+  { args: ['--path', '/api/../x'], lines: [/answer +400 ambiguous_path: /m] },
+]
+
+for (const { args, lines } of routeCases) {
+  test(`why ${args.join(' ')} follows the routes of the site`, async (context) => {
+    const workspace = await sites(context, routed)
+    const { stdout } = await workspace.run('why', '--host', 'a.example', ...args)
+    for (const line of lines) assert.match(stdout, line)
+  })
+}
+
+test('the same client gets the same endpoint, and a backup comes last', async (context) => {
+  const workspace = await sites(context, routed)
+  const orderFor = async (client: string): Promise<readonly string[]> => {
+    const { stdout } = await workspace.run(
+      ...(['why', '--json', '--host', 'a.example', '--path', '/api', '--client', client] as const),
+    )
+    return JSON.parse(stdout).listeners[0].answer.endpoints
+  }
+  const order = await orderFor('192.0.2.1')
+  assert.deepEqual(await orderFor('192.0.2.1'), order)
+  assert.equal(order.length, 3)
+  assert.equal(order[2], 'http://127.0.0.1:2')
+})
+
+test('a path that does not begin with a slash is told', async (context) => {
+  const workspace = await sites(context, routed)
+  const { code, stderr } = await workspace.run('why', '--host', 'a.example', '--path', 'api')
+  assert.equal(code, 2)
+  assert.match(stderr, /"api" is no path/)
+})
+
+test('a site that demands client certificates is served where the connection is asked for one', async (context) => {
+  const main = withFallback
+    .replace('    respond:', '    clientCertificate: { ca: ../certs/clients.pem }\n    respond:')
+    .replace('    listeners: [public]\n', '    listeners: [public, plain]\n')
+  const workspace = await sites(context, main)
+  workspace.write('certs/clients.pem', (await makeAuthority()).cert)
+  const own = await workspace.run('why', '--host', 'b.example')
+  assert.match(own.stdout, /answer {7}503 with the configured body/)
+  assert.match(own.stdout, /hint {9}it demands a client certificate: a connection that was opened for its name/)
+  assert.match(own.stdout, /308 to https:\/\/b\.example .*ACME challenges: 421 client_certificate_other_connection/)
+  const other = await workspace.run('why', '--listener', 'public', '--host', 'b.example', '--sni', 'a.example')
+  assert.match(other.stdout, /answer {7}421 client_certificate_other_connection/)
+  assert.equal(other.code, 1)
 })

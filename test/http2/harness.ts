@@ -28,6 +28,7 @@ const connection: Connection = {
   listener: 'public',
   peer: '127.0.0.1:1',
   peerAddress: '127.0.0.1',
+  local: '127.0.0.1:2',
   claimed: null,
   claimedAddress: null,
   claimedBy: null,

@@ -14,7 +14,9 @@ describe('a peer', () => {
   ]
   for (const [remoteAddress, peer, peerAddress] of cases) {
     it(`at ${remoteAddress} is written ${peer}`, () => {
-      assert.deepEqual(peerOf({ remoteAddress, remotePort: 443 }), { peer, peerAddress })
+      const local = { localAddress: '::ffff:192.0.2.9', localPort: 8443 }
+      const expected = { peer, peerAddress, local: '192.0.2.9:8443' }
+      assert.deepEqual(peerOf({ remoteAddress, remotePort: 443, ...local }), expected)
     })
   }
 

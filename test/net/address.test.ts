@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { formatAddress, parseBind, parseOrigin, plainAddress } from '../../src/net/address.js'
+import { formatAddress, parseBind, parseOrigin, plainAddress, splitAddress } from '../../src/net/address.js'
 
 describe('parseBind', () => {
   const accepted: readonly (readonly [raw: string, host: string | undefined, port: number])[] = [
@@ -61,4 +61,15 @@ describe('formatAddress', () => {
   test('a zone is left off', () => assert.equal(formatAddress('fe80::1%eth0', 1), '[fe80::1]:1'))
   test('a plain address has neither port nor brackets', () =>
     assert.deepEqual(['::ffff:192.0.2.1', 'fe80::1%2', '::1'].map(plainAddress), ['192.0.2.1', 'fe80::1', '::1']))
+})
+
+describe('splitAddress', () => {
+  for (const [address, port] of [
+    ['192.0.2.1', 443],
+    ['2001:db8::1', 65_535],
+  ] as const) {
+    test(`gives back what was written for ${address}`, () =>
+      assert.deepEqual(splitAddress(formatAddress(address, port)), { address, port }))
+    test(`knows no port of ${address} alone`, () => assert.deepEqual(splitAddress(address), { address, port: 0 }))
+  }
 })

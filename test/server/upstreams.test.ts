@@ -93,6 +93,10 @@ test('a service on a Unix socket answers, and so does one behind TLS whose autho
   assert.equal((await client.ask('untrusted.example')).status, 502)
   const line = await running.log.line({ event: 'request', host: 'untrusted.example' })
   assert.equal(line['reason'], 'upstream_tls')
+  assert.match(
+    String(line['detail']),
+    /^127\.0\.0\.1:\d+: its certificate, issued by CN=test authority, .* \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)$/,
+  )
 })
 
 test('connections and health of an endpoint outlive a reload that changes something else of its upstream', async (t) => {

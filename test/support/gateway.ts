@@ -173,6 +173,7 @@ export function connectionOf(peer: string): Connection {
     listener: 'test',
     peer,
     peerAddress,
+    local: '127.0.0.1:443',
     claimed: null,
     claimedAddress: null,
     claimedBy: null,
@@ -185,7 +186,8 @@ export function connectionOf(peer: string): Connection {
 const entryKeys = [
   ...['listener', 'vhost', 'host', 'sni', 'protocol', 'tlsVersion', 'method', 'target', 'status', 'reason', 'peer'],
   ...['claimed', 'claimedBy', 'upstream', 'upstreamStatus', 'upstreamMs', 'requestId', 'connectionId', 'generation'],
-  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers', 'failedAttempts'],
+  ...['durationMs', 'bytesReceived', 'bytesSent', 'headers', 'failedAttempts', 'detail'],
+  ...['connectionClaimed', 'connectionClaimedBy', 'claimRefused'],
 ] as readonly (keyof RequestEntry)[]
 
 /** Getters of an exchange as plain values, since they change with it. */

@@ -1,7 +1,6 @@
 // Every certificate that the configuration names, with the pair that serves and what is wrong with its files.
 // Outlives reloads: a pair that does not fit yet keeps the one before it. Used by the reload alone.
 import type { CertificateFiles } from '../config/config.js'
-import { forEachBounded } from '../files/bounded.js'
 import type { FileVersion } from '../files/file-content.js'
 import { Slices } from '../files/slices.js'
 import { Certificate } from '../tls/certificate.js'
@@ -17,8 +16,7 @@ import {
   type ServedPair,
 } from '../tls/certificate-source.js'
 import type { CertificateDefect } from '../tls/defects.js'
-
-const readingsAtOnce = 32
+import { readPairs } from '../tls/pair-readers.js'
 
 /** One configured pair. */
 export interface ShelvedPair {
@@ -93,14 +91,18 @@ export class CertificateShelf {
       else slots.set(key, slot.files === each ? slot : { ...slot, files: each })
     }
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const readings = forEachBounded([...stale], readingsAtOnce, async ([key, each]) => {
+    const nowMs = this.#clock()
+    const requests = [...stale].map(([key, files]) => ({ files, served: servedOf(before.get(key)), nowMs }))
+    const readings = await slices.during(readPairs(requests))
+    for (const [index, [key, files]] of [...stale].entries()) {
+      const pause = slices.next()
+      if (pause !== undefined) await pause
       const slot = before.get(key)
-      const next = await this.#read(each, slot)
+      const next = slotAfter({ files, slot, reading: readings[index] as PairReading, nowMs })
       slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
-    })
-    await slices.during(readings)
+    }
     this.#slots = slots
     return outcome
   }
@@ -147,7 +149,7 @@ export class CertificateShelf {
 
   async #read(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
     const nowMs = this.#clock()
-    const served = slot && servedOf(slot)
+    const served = servedOf(slot)
     return slotAfter({ files, slot, reading: await readPair({ files, served, nowMs }), nowMs })
   }
 
@@ -189,7 +191,9 @@ function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
   return !changed.has(slot.files.cert) && !changed.has(slot.files.key)
 }
 
-function servedOf({ certificate, hashes, isTakenIncomplete }: Slot): ServedPair | undefined {
+function servedOf(slot: Slot | undefined): ServedPair | undefined {
+  if (slot === undefined) return undefined
+  const { certificate, hashes, isTakenIncomplete } = slot
   if (certificate === undefined || hashes === undefined) return undefined
   const { notBeforeMs, notAfterMs, chain, warnings } = certificate
   const isComplete = chain.length > 1 && !warnings.some(({ code }) => code === 'chain_incomplete')

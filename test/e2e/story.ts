@@ -94,16 +94,16 @@ export class Story {
     return this.domains[Math.floor(this.#random() * this.domains.length)] as Domain
   }
 
-  /** Changes up to four domains at once, and resolves when the log says that all of it is in service. */
+  /** Changes up to eight domains at once, and resolves when the log says that all of it is in service. */
   async turn(log: LogFile): Promise<void> {
-    const chosen = new Set(Array.from({ length: 1 + Math.floor(this.#random() * 4) }, () => this.any()))
-    const begun = log.lines().length
+    const chosen = new Set(Array.from({ length: 1 + Math.floor(this.#random() * 8) }, () => this.any()))
+    const begun = log.count
     const changes: [Domain, Change][] = []
     for (const domain of chosen) changes.push([domain, await this.#change(domain)])
     for (const [domain, change] of changes) {
       this.told.push(`${change} ${domain.host}`)
       const isEvent = eventOf[change](domain.host)
-      await log.until(`${change} ${domain.host}`, () => log.lines().slice(begun).some(isEvent))
+      await log.until(`${change} ${domain.host}`, () => log.beyond(begun).some(isEvent))
     }
     for (const domain of chosen) domain.settle()
   }

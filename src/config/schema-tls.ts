@@ -26,7 +26,8 @@ export const siteTlsSchema = z.strictObject({
 })
 
 const pinsMax = 1000
-const pinText = () => z.string().regex(/^\S(?:.{0,1022}\S)?$/, { error: 'must be 1 to 1024 characters' })
+const pinText = () =>
+  z.string().regex(/^\S(?:.{0,1022}\S)?$/, { error: 'must be 1 to 1024 characters without blanks around them' })
 
 /** What a site demands of client certificates. */
 export const clientCertificateSchema = z.strictObject({

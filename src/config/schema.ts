@@ -2,6 +2,7 @@
 // validation, of the JSON Schema and of the README's reference. Sense across keys is the work of the check files.
 
 import { z } from 'zod'
+import { addressSetsSchema } from './schema-addresses.js'
 import { limitsSchema } from './schema-limits.js'
 import { listenerSchema } from './schema-listener.js'
 import { toSchemaNode } from './schema-node.js'
@@ -18,6 +19,11 @@ const reloadSchema = z.strictObject({
   pollMs: whole(10, 3_600_000)
     .default(2000)
     .describe('Milliseconds between looks at the files, where events are missed.'),
+  renewalGraceMs: whole(0, 3_600_000)
+    .default(30_000)
+    .describe(
+      'Milliseconds that a pair being renewed may be useless on disk before that is told of and its sites are degraded.',
+    ),
 })
 
 const timeoutsSchema = z.strictObject({
@@ -57,6 +63,9 @@ const logSchema = z.strictObject({
 /** The main file. */
 export const mainSchema = z.strictObject({
   listeners: list(listenerSchema, 1, 100).describe('Addresses to accept connections on.'),
+  addressSets: addressSetsSchema
+    .prefault({})
+    .describe('Files of addresses by name, for `from` to refer to; none may be empty, and changes are followed.'),
   fallbackCertificate: certificateSchema
     .optional()
     .describe(

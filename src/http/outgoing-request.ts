@@ -8,6 +8,7 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
+import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
@@ -59,18 +60,20 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
 
 /** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
 function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  const { site, view, requestId } = exchange
-  const { request, connection } = exchange.downstream
+  const { site, clientAddress, scheme, requestId } = exchange
+  const { request } = exchange.downstream
   const { headers } = request
   prepareRequest(headers, {
-    clientAddress: connection.claimedAddress ?? connection.peerAddress,
-    scheme: view.isSecure ? 'https' : 'http',
+    clientAddress,
+    scheme,
     host: host.written,
     requestId,
     via: action.via ? viaValue(request) : undefined,
   })
   if (!request.expectsContinue) headers.dropAll(Field.expect)
   if (request.body?.lengthBytes !== unknownLength) headers.dropAll(Field.trailer)
+  const forwarded = site?.clientCertificate?.forward
+  if (forwarded !== undefined) writeClientCertificate(headers, forwarded, exchange.client)
   if (site?.requestHeaders !== undefined) applyPolicy(headers, site.requestHeaders)
 }
 

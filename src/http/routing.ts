@@ -1,6 +1,9 @@
 // What a request's host leads to. A listener's view is taken once for each request, so that an open connection
 // follows a reload; no match is `undefined`, and there is no default site that anybody could open by mistake.
+import type { ClientPolicy } from '../tls/client-policy.js'
 import type { Upstream } from '../upstream/upstream.js'
+import type { AddressRule } from './address-rule.js'
+import type { ClientClaims } from './client-claims.js'
 import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
 import type { OpenTunnels } from './open-tunnels.js'
@@ -51,6 +54,20 @@ export interface ErrorPage {
   readonly body: Buffer
 }
 
+/** What a site demands of client certificates. */
+export interface ClientDemand {
+  readonly policy: ClientPolicy
+  /** False serves everybody, and tells services of good certificates alone. */
+  readonly isRequired: boolean
+  readonly forward: ForwardedCertificate | undefined
+}
+
+/** Under which names services are told of a certificate (RFC 9440), as written. */
+export interface ForwardedCertificate {
+  readonly header: string
+  readonly chainHeader: string | undefined
+}
+
 /** The action of one site and what it wants of those that pass; what it does not ask for is left out. */
 export interface VirtualHost {
   /** As the log names it: its first host. */
@@ -69,6 +86,11 @@ export interface VirtualHost {
   /** By status. */
   readonly errorPages?: ReadonlyMap<number, ErrorPage> | undefined
   readonly requestBodyBytesMax?: number | undefined
+  /** The only addresses that it serves. */
+  readonly allow?: AddressRule | undefined
+  readonly clientCertificate?: ClientDemand | undefined
+  /** Whether requests over TLS 1.2 are refused, whatever name their connection was opened for. */
+  readonly needsTls13?: boolean
   /** Handed on by a reload that keeps the site, closed by one that removes it. */
   readonly tunnels?: OpenTunnels | undefined
 }
@@ -84,7 +106,9 @@ export interface ListenerView {
   readonly generation: number
   readonly isSecure: boolean
   readonly sites: RoutingTable
-  /** Known hosts are sent to https, but for ACME challenges. */
+  /** What request headers are believed; undefined where none are. */
+  readonly claims?: ClientClaims | undefined
+  /** Known hosts are sent to https, but for ACME challenges and what was https in front of a trusted proxy. */
   readonly redirectToHttps: boolean
   /** Whether requests that reach no site are logged. */
   readonly access: boolean

@@ -11,12 +11,11 @@ import {
   type PairVersions,
   type PendingReading,
   type PendingReason,
-  quickRetries,
   readPair,
   retryDelayMs,
+  type ServedPair,
 } from '../tls/certificate-source.js'
 import type { CertificateDefect } from '../tls/defects.js'
-import type { Validity } from '../tls/expiry.js'
 
 const readingsAtOnce = 32
 
@@ -39,8 +38,15 @@ export interface PendingPair {
   readonly onDisk: LeafOnDisk | undefined
   /** Milliseconds since the epoch. */
   readonly sinceMs: number
-  /** Nobody is just writing them: the quick retries are through, or the pair is whole and will not do. */
-  readonly isOverdue: boolean
+  /** How long they had been so when they were read last. */
+  readonly ageMs: number
+}
+
+/** How pending pairs are followed. */
+export interface PendingTimes {
+  readonly pollMs: number
+  /** How long a tool may take to write both halves. */
+  readonly renewalGraceMs: number
 }
 
 interface Slot extends ShelvedPair {
@@ -49,6 +55,8 @@ interface Slot extends ShelvedPair {
   readonly versions: PairVersions
   /** How often a pending pair has been read again. */
   readonly retries: number
+  /** The issuer of a pending pair has not come in time, so the pair is taken without. */
+  readonly isTakenIncomplete: boolean
 }
 
 /** Which slots a refresh found new. */
@@ -102,38 +110,56 @@ export class CertificateShelf {
   }
 
   /** How soon a pending pair should be read again; undefined where none is pending. */
-  retryDelayMs(pollMs: number): number | undefined {
-    const delaysMs = this.#pending().map(([, { retries }]) => retryDelayMs(retries, pollMs))
+  retryDelayMs({ pollMs, renewalGraceMs }: PendingTimes): number | undefined {
+    const delaysMs = this.#pending().map(([, { pending, retries }]) => {
+      const untilOverdueMs = renewalGraceMs - pending.ageMs
+      return Math.min(retryDelayMs(retries, pollMs), untilOverdueMs > 0 ? untilOverdueMs : pollMs)
+    })
     return delaysMs.length === 0 ? undefined : Math.min(...delaysMs)
   }
 
   /** Reads pending pairs again; whether one is no longer what it was. */
-  async hasNews(): Promise<boolean> {
+  async hasNews({ renewalGraceMs }: PendingTimes): Promise<boolean> {
     let hasNews = false
     for (const [key, slot] of this.#pending()) {
-      const next = await this.#read(slot.files, { ...slot, retries: slot.retries + 1 })
-      if (next.pending?.reason !== slot.pending?.reason || next.pending?.isOverdue !== slot.pending?.isOverdue) {
-        hasNews = true
-      }
-      this.#slots.set(key, { ...slot, retries: slot.retries + 1 })
+      const isTakenIncomplete = this.#clock() - slot.pending.sinceMs >= renewalGraceMs
+      const retried = { ...slot, retries: slot.retries + 1, isTakenIncomplete }
+      const next = await this.#read(slot.files, retried)
+      const wasOverdue = isOverdue(slot.pending, renewalGraceMs)
+      const isSame =
+        next.pending?.reason === slot.pending.reason && isOverdue(next.pending, renewalGraceMs) === wasOverdue
+      hasNews ||= !isSame
+      this.#slots.set(key, retried)
     }
     return hasNews
   }
 
   async #read(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
     const nowMs = this.#clock()
-    const served = slot?.certificate && slot.hashes && { ...slot.hashes, ...validityOf(slot.certificate) }
+    const served = slot && servedOf(slot)
     return slotAfter({ files, slot, reading: await readPair({ files, served, nowMs }), nowMs })
   }
 
-  #pending(): [string, Slot][] {
-    return [...this.#slots].filter(([, { pending }]) => pending !== undefined)
+  #pending(): [string, Slot & { readonly pending: PendingPair }][] {
+    return [...this.#slots].flatMap(([key, slot]): [string, Slot & { readonly pending: PendingPair }][] => {
+      const { pending } = slot
+      return pending === undefined ? [] : [[key, { ...slot, pending }]]
+    })
   }
 
   /** The versions of all files, for the watch. */
   *versions(): Iterable<[string, FileVersion]> {
     for (const { versions } of this.#slots.values()) yield* versions
   }
+}
+
+/**
+ * Whether nobody is just writing the files any more: they have been useless for too long, or the pair is whole and will not do.
+ * A pair whose time is still to come waits for it, one without its issuer is taken in the end; nothing is wrong with the site.
+ */
+export function isOverdue(pending: PendingPair | undefined, renewalGraceMs: number): boolean {
+  if (pending === undefined || pending.reason === 'dates' || pending.reason === 'incomplete') return false
+  return pending.reason === 'refused' || pending.ageMs >= renewalGraceMs
 }
 
 /** What makes two configured pairs the same. */
@@ -146,8 +172,11 @@ function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
   return !changed.has(slot.files.cert) && !changed.has(slot.files.key)
 }
 
-function validityOf({ notBeforeMs, notAfterMs }: Certificate): Validity {
-  return { notBeforeMs, notAfterMs }
+function servedOf({ certificate, hashes, isTakenIncomplete }: Slot): ServedPair | undefined {
+  if (certificate === undefined || hashes === undefined) return undefined
+  const { notBeforeMs, notAfterMs, chain, warnings } = certificate
+  const isComplete = chain.length > 1 && !warnings.some(({ code }) => code === 'chain_incomplete')
+  return { ...hashes, notBeforeMs, notAfterMs, hasIssuer: isComplete && !isTakenIncomplete }
 }
 
 interface SlotReading<Reading = PairReading> {
@@ -164,15 +193,14 @@ function slotAfter({ files, slot, reading, nowMs }: SlotReading): Slot {
   const certificate = isNew ? new Certificate(reading.pair) : slot?.certificate
   const hashes = isNew ? reading.hashes : slot?.hashes
   const warnings = [...(certificate?.warnings ?? []), ...reading.warnings]
-  return { files, certificate, hashes, warnings, pending: undefined, versions, retries: 0 }
+  return { files, certificate, hashes, warnings, pending: undefined, versions, retries: 0, isTakenIncomplete: false }
 }
 
 function pendingSlot({ files, slot, reading, nowMs }: SlotReading<PendingReading>): Slot {
   const { reason, defects, onDisk, versions } = reading
   const retries = slot?.pending === undefined ? 0 : slot.retries
-  // A pair whose time is still to come waits for it; nothing is wrong with the site meanwhile.
-  const isOverdue = reason === 'refused' || (reason !== 'dates' && retries >= quickRetries)
-  const pending = { reason, defects, onDisk, sinceMs: slot?.pending?.sinceMs ?? nowMs, isOverdue }
+  const sinceMs = slot?.pending?.sinceMs ?? nowMs
+  const pending = { reason, defects, onDisk, sinceMs, ageMs: nowMs - sinceMs }
   return {
     files,
     certificate: slot?.certificate,
@@ -181,5 +209,6 @@ function pendingSlot({ files, slot, reading, nowMs }: SlotReading<PendingReading
     pending,
     versions,
     retries,
+    isTakenIncomplete: slot?.isTakenIncomplete ?? false,
   }
 }

@@ -34,12 +34,13 @@ export class CertificateWatch {
   /** Watches what `snapshot` serves from now on. */
   follow(snapshot: Snapshot): void {
     const users = certificateUsers(snapshot)
-    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users)])
+    const authorities = snapshot.clientAuthorities
+    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users), ...authorities])
   }
 
   /** Compares what serves with these pairs of files from now on. */
   followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
-    this.#service.follow(pairs, certificateUsers(snapshot))
+    this.#service.follow({ pairs, users: certificateUsers(snapshot), graceMs: snapshot.config.reload.renewalGraceMs })
   }
 
   /** Watches what endpoints have shown, exactly these from now on. */

@@ -10,6 +10,7 @@ import type { HandshakeFailure } from '../listener/handshake-failures.js'
 import type { ListenerHooks } from '../listener/listener.js'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Log } from '../telemetry/log.js'
+import type { TicketKeys } from '../tls/ticket-keys.js'
 import type { Connection } from '../wire/connection.js'
 import type { ListenerPlan } from './snapshot.js'
 
@@ -17,6 +18,7 @@ import type { ListenerPlan } from './snapshot.js'
 export interface HookSources {
   readonly plan: () => ListenerPlan
   readonly log: () => Log
+  readonly ticketKeys: TicketKeys
   readonly onHandshakeFailed: (failure: HandshakeFailure) => void
 }
 
@@ -49,14 +51,16 @@ function serve({ socket, connection, protocol, service }: Accepted, { plan }: Ho
   return new Http2Connection({ ...options, origins: plan().origins?.payloadFor(connection.sni) })
 }
 
-function termsFor(hello: ClientHello, { plan, log }: HookSources): HandshakeTerms | undefined {
-  const certificate = plan().certificates.choose(hello)
+function termsFor(hello: ClientHello, { plan, log, ticketKeys }: HookSources): HandshakeTerms | undefined {
+  const { certificates, handshakeFor } = plan()
+  const certificate = certificates.choose(hello)
   if (certificate === undefined) return undefined
   const wasRefused = certificate.contextDefect !== undefined
-  const context = certificate.secureContext()
+  const { terms, certificateRequest } = handshakeFor(hello.serverName)
+  const context = certificate.secureContext(terms, ticketKeys)
   const defect = certificate.contextDefect
   if (defect !== undefined && !wasRefused) {
     log().error('certificate_defect', defect.message, { certificate: certificate.certFile, ...defect })
   }
-  return context && { context, certificateRequest: undefined }
+  return context && { context, certificateRequest }
 }

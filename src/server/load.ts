@@ -9,6 +9,7 @@ import type { UpstreamTlsConfig } from '../config/upstream-config.js'
 import type { FileVersion } from '../files/file-content.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
+import type { ClientTrustShelf } from './client-trusts.js'
 import { Disk } from './disk.js'
 import { pairErrors, resolveSites } from './sites.js'
 import { compile, type Snapshot, sitesUnder } from './snapshot.js'
@@ -36,6 +37,7 @@ export interface LoadOutcome {
 export interface Stock {
   readonly certificates: CertificateShelf
   readonly upstreamTls: UpstreamTlsShelf
+  readonly clientTrusts: ClientTrustShelf
   /** Hears of the health of endpoints once they serve. */
   readonly endpointObserver: EndpointObserver
 }
@@ -65,7 +67,9 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const errors = usable === undefined ? loaded.errors : fallbackErrors(usable.config, shelf)
   const snapshot = usable === undefined || errors.length > 0 ? undefined : snapshotOf(usable, stock, previous)
   shelf.retain([...pairsInService(snapshot ?? previous), ...configured])
-  stock.upstreamTls.retain(upstreamTlsOf([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)]))
+  const inUse = [...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)]
+  stock.upstreamTls.retain(upstreamTlsOf(inUse))
+  stock.clientTrusts.retain(inUse)
   const versions = new Map([...shelf.versions(), ...disk.versions])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
   return { loaded, snapshot, usable, errors, versions, certificates: { ...certificates, pending } }

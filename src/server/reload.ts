@@ -6,8 +6,9 @@ import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
 import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
-import { CertificateShelf, type ShelvedPair } from './certificate-shelf.js'
+import { CertificateShelf, type PendingTimes, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween, hasOtherCertificates } from './changes.js'
+import { ClientTrustShelf } from './client-trusts.js'
 import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
 import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
@@ -47,7 +48,12 @@ export class Reload {
   constructor(options: ReloadOptions) {
     this.#options = options
     const { endpointObserver } = options
-    this.#stock = { certificates: new CertificateShelf(), upstreamTls: new UpstreamTlsShelf(), endpointObserver }
+    this.#stock = {
+      certificates: new CertificateShelf(),
+      upstreamTls: new UpstreamTlsShelf(),
+      clientTrusts: new ClientTrustShelf(),
+      endpointObserver,
+    }
   }
 
   /** The first load. Resolves to the mistakes that keep the server from starting; none: it serves and is watched. */
@@ -133,7 +139,7 @@ export class Reload {
     if (config === undefined || this.#isClosed) return
     this.#options.onCertificates(this.#stock.certificates.pairs())
     this.#watchBy(config.reload).setFiles(outcome.versions)
-    this.#retryPending(config.reload.pollMs)
+    this.#retryPending(config.reload)
   }
 
   #watchBy(settings: Config['reload']): FileWatch {
@@ -151,9 +157,9 @@ export class Reload {
   }
 
   // A pair whose halves do not fit is being written at this very moment, most likely: it is read again soon, then slower.
-  #retryPending(pollMs: number): void {
+  #retryPending(times: PendingTimes): void {
     clearTimeout(this.#retryTimer)
-    const delayMs = this.#stock.certificates.retryDelayMs(pollMs)
+    const delayMs = this.#stock.certificates.retryDelayMs(times)
     if (delayMs === undefined) return
     this.#retryTimer = setTimeout(() => this.#inTurnUnheard(() => this.#retry()), delayMs).unref()
   }
@@ -161,7 +167,7 @@ export class Reload {
   async #retry(): Promise<void> {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
-    if (await this.#stock.certificates.hasNews()) await this.#load(new Set())
-    else this.#retryPending(config.reload.pollMs)
+    if (await this.#stock.certificates.hasNews(config.reload)) await this.#load(new Set())
+    else this.#retryPending(config.reload)
   }
 }

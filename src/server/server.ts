@@ -3,6 +3,7 @@
 import type { ConfigError } from '../config/config-error.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
+import { TicketKeys } from '../tls/ticket-keys.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
 import { clockDoubt } from './clock.js'
@@ -12,6 +13,7 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
+import { endRemovedTunnels } from './site-tunnels.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
@@ -38,6 +40,7 @@ export class Server {
     onCertificates: (things) => this.#certificates.followUpstreams(things),
   })
   readonly #failures: HandshakeFailures
+  readonly #ticketKeys = new TicketKeys({ clock: Date.now })
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
@@ -135,6 +138,7 @@ export class Server {
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.upstreams)
+    endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
     this.#certificates.follow(snapshot)
     return []
   }
@@ -153,6 +157,7 @@ export class Server {
       settings: () => this.#settingsOf(key, current()),
       hooks: connectionHooks({
         plan: current,
+        ticketKeys: this.#ticketKeys,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),
@@ -167,11 +172,11 @@ export class Server {
   }
 
   /** The bound on connections is for all listeners together. */
-  #settingsOf(key: string, { config, limits, timeouts, proxyHeader }: ListenerPlan): ListenerSettings {
+  #settingsOf(key: string, { config, limits, timeouts, proxyHeader, allow }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
     const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
     const connectionsMax = limits.connections - elsewhere
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader }
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader, allow }
   }
 
   #reportListening(key: string): void {

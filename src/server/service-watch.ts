@@ -14,7 +14,15 @@ interface ServedPair {
   readonly file: string
   readonly served: Certificate
   readonly pending: PendingPair | undefined
+  readonly graceMs: number
   readonly vhosts: readonly string[]
+}
+
+/** What is followed: all pairs of files, who uses what serves, and how long a renewal may take. */
+export interface FollowedFiles {
+  readonly pairs: readonly ShelvedPair[]
+  readonly users: CertificateUsers
+  readonly graceMs: number
 }
 
 const checkIntervalMs = 10_000
@@ -25,7 +33,7 @@ export class ServiceWatch {
 
   constructor({ log, time }: { readonly log: () => Log; readonly time: WatchTime }) {
     this.#watch = new LevelWatch({
-      levelOf: (pair, nowMs) => serviceLag({ pendingSinceMs: pair.pending?.sinceMs, served: pair.served }, nowMs),
+      levelOf: ({ pending, ...pair }, nowMs) => serviceLag({ pendingSinceMs: pending?.sinceMs, ...pair }, nowMs),
       well: 'in_service',
       nameOf: ({ key }) => key,
       versionOf: ({ pending }) => pending?.defects[0]?.code ?? '',
@@ -36,11 +44,11 @@ export class ServiceWatch {
   }
 
   /** Compares these from now on. */
-  follow(pairs: readonly ShelvedPair[], users: CertificateUsers): void {
+  follow({ pairs, users, graceMs }: FollowedFiles): void {
     const inService = pairs.flatMap(({ files, certificate, pending }): ServedPair[] => {
       const vhosts = certificate && users.get(certificate)
       if (certificate === undefined || vhosts === undefined) return []
-      return [{ key: pairKey(files), file: files.cert, served: certificate, pending, vhosts }]
+      return [{ key: pairKey(files), file: files.cert, served: certificate, pending, graceMs, vhosts }]
     })
     this.#watch.setThings(inService)
   }

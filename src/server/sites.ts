@@ -5,7 +5,7 @@ import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
 import type { Certificate } from '../tls/certificate.js'
-import type { CertificateShelf, ShelvedPair } from './certificate-shelf.js'
+import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
 import type { Stock } from './load.js'
 
 /** A site that serves. */
@@ -29,13 +29,17 @@ export interface ResolvedSites {
   readonly degraded: readonly DegradedSite[]
 }
 
+/** What files of sites are read into. */
+type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
+
 /** Decides for each site of a loaded configuration; `previous` is what serves now. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
-  stock: Pick<Stock, 'certificates' | 'upstreamTls'>,
+  stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, stock))
+  const { renewalGraceMs } = loaded.config.reload
+  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, { ...stock, renewalGraceMs }))
   const sound = judged.filter((site) => site.serves !== 'closed')
   const broken = [
     ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
@@ -66,15 +70,18 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
-function judge(
-  vhost: VhostConfig,
-  { certificates: shelf, upstreamTls }: Pick<Stock, 'certificates' | 'upstreamTls'>,
-): JudgedSite {
-  const upstreamErrors = upstreamTls.errorsOf(vhost)
-  if (upstreamErrors.length > 0) return { vhost, certificates: [], errors: upstreamErrors, serves: 'closed' }
+/** What is wrong with the files that say whom a site trusts: its upstreams, its clients. */
+export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certificates'>): readonly ConfigError[] {
+  return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
+}
+
+function judge(vhost: VhostConfig, by: Shelves & { readonly renewalGraceMs: number }): JudgedSite {
+  const { certificates: shelf, renewalGraceMs } = by
+  const trustErrors = trustErrorsOf(vhost, by)
+  if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
-  const errors = pairs.filter(isUnusable).flatMap(pairErrors)
+  const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)
   if (errors.length === 0) return { vhost, certificates, errors, serves: 'configured' }
   if (certificates.length === 0) return { vhost, certificates, errors, serves: 'closed' }
   return { vhost, certificates, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
@@ -122,8 +129,8 @@ export function pairErrors({ files, pending }: ShelvedPair): readonly ConfigErro
 }
 
 /** Nothing of the pair serves, or an older one does because the files have been useless for too long. */
-function isUnusable({ certificate, pending }: ShelvedPair): boolean {
-  return certificate === undefined || pending?.isOverdue === true
+function isUnusable({ certificate, pending }: ShelvedPair, renewalGraceMs: number): boolean {
+  return certificate === undefined || isOverdue(pending, renewalGraceMs)
 }
 
 function nameOf(broken: BrokenSite): string {

@@ -3,13 +3,18 @@
 import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import type { DatedThing } from '../tls/expiry-watch.js'
+import { clientClaims, listenerAllow, proxyHeaderRules } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { clientAuthorities } from './client-authorities.js'
+import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
+import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
 import { virtualHostOf } from './virtual-hosts.js'
@@ -19,8 +24,12 @@ export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
   readonly proxyHeader: ProxyHeaderRules | undefined
+  /** Undefined takes everybody. */
+  readonly allow: AddressRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
+  /** On what terms; undefined stands for a name that cannot be a site's. */
+  readonly handshakeFor: (serverName: string | undefined) => HandshakePlan
   /** Undefined where the listener announces nothing. */
   readonly origins: AnnouncedOrigins | undefined
   readonly limits: Config['limits'] & Http2Limits
@@ -31,7 +40,8 @@ export interface ListenerPlan {
 export function closedPlan(plan: ListenerPlan): ListenerPlan {
   const sites = { get: () => undefined }
   const certificates = new CertificateStore({ sites, fallback: undefined, clock: Date.now })
-  return { ...plan, certificates, view: { ...plan.view, sites } }
+  const handshake = listenerHandshake(plan.config)
+  return { ...plan, certificates, handshakeFor: () => handshake, view: { ...plan.view, sites } }
 }
 
 /** A compiled configuration. */
@@ -41,15 +51,23 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
+  readonly tunnels: SiteTunnels
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
+  /** Those whose client certificates are accepted. */
+  readonly clientAuthorities: readonly DatedThing[]
 }
 
 interface CompiledSite {
   readonly vhost: VhostConfig
   readonly virtualHost: VirtualHost
   readonly certificates: readonly Certificate[]
+}
+
+/** A site as one listener serves it. */
+interface ListenedSite extends CompiledSite {
+  readonly handshake: HandshakePlan
 }
 
 /** Compiles sound sites; everything of `previous` that is the same is used again. */
@@ -60,18 +78,25 @@ export function compile(
   const { config, sites, fallback, stock } = parts
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
+  const tunnels = siteTunnels(
+    sites.serving.map(({ vhost }) => vhost),
+    previous?.tunnels,
+  )
+  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled = sites.serving.map(({ vhost, certificates }) => {
-    return { vhost, certificates, virtualHost: virtualHostOf(vhost, upstreams) }
+    return { vhost, certificates, virtualHost: virtualHostOf(vhost, siteParts) }
   })
   const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
   return {
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    upstreams,
+    upstreams: upstreams.plan(),
+    tunnels,
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,
+    clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
 }
 
@@ -102,14 +127,24 @@ interface PlanParts {
 }
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
-  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const general = listenerHandshake(listener)
+  const here = compiled
+    .filter(({ vhost }) => vhost.listeners.includes(listener.name))
+    .map((site): ListenedSite => {
+      const { vhost, virtualHost } = site
+      return { ...site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
+    })
   const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
   const certificatesOf = (name: string) => sites.get(name)?.certificates
-  const hosts = here.flatMap(({ vhost }) => vhost.hosts)
+  // A client that shows its certificate to one site must not be led to believe that another one has seen it.
+  const announced = here.filter(({ handshake }) => handshake === general)
+  const hosts = announced.flatMap(({ vhost }) => vhost.hosts)
   return {
     config: listener,
     origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
-    proxyHeader: proxyHeaderRules(listener),
+    handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
+    proxyHeader: proxyHeaderRules(listener, config.addressSets),
+    allow: listenerAllow(listener, config.addressSets),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -122,6 +157,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.virtualHost },
+      claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
       logQuery: config.log.query,
@@ -129,10 +165,4 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
-}
-
-function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
-  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
-  const { from, mode, versions } = proxyProtocol
-  return { from: new AddressSet(from), mode, versions }
 }

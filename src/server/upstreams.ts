@@ -36,9 +36,9 @@ export interface UpstreamParts {
 }
 
 /** Compiles upstreams one after another; equal ones are one. */
-export class UpstreamCompiler implements UpstreamPlan {
-  readonly endpoints = new Map<string, PlannedEndpoint>()
-  readonly retryBudgets = new Map<string, RetryBudget>()
+export class UpstreamCompiler {
+  readonly #endpoints = new Map<string, PlannedEndpoint>()
+  readonly #retryBudgets = new Map<string, RetryBudget>()
   readonly #users = new Map<Endpoint, Set<string>>()
   readonly #parts: UpstreamParts
   readonly #upstreams = new Map<string, { readonly config: UpstreamConfig; readonly upstream: Upstream }>()
@@ -47,8 +47,10 @@ export class UpstreamCompiler implements UpstreamPlan {
     this.#parts = parts
   }
 
-  get upstreams(): readonly Upstream[] {
-    return [...this.#upstreams.values()].map(({ upstream }) => upstream)
+  /** What came of it; holds nothing of the snapshot before. */
+  plan(): UpstreamPlan {
+    const upstreams = [...this.#upstreams.values()].map(({ upstream }) => upstream)
+    return { endpoints: this.#endpoints, upstreams, retryBudgets: this.#retryBudgets }
   }
 
   /** The upstream that an answer of a site forwards to. */
@@ -64,9 +66,9 @@ export class UpstreamCompiler implements UpstreamPlan {
   }
 
   #retryBudgetOf(name: string): RetryBudget {
-    const kept = this.retryBudgets.get(name) ?? this.#parts.previous?.retryBudgets.get(name)
+    const kept = this.#retryBudgets.get(name) ?? this.#parts.previous?.retryBudgets.get(name)
     const budget = kept ?? new RetryBudget(defaultRetryBounds, nowMs())
-    this.retryBudgets.set(name, budget)
+    this.#retryBudgets.set(name, budget)
     return budget
   }
 
@@ -98,7 +100,7 @@ export class UpstreamCompiler implements UpstreamPlan {
     const tls = address.kind === 'tcp' && address.tls ? config.tls : undefined
     const own = isDeepStrictEqual(connectionTimeouts(timeouts), connectionTimeouts(config.timeouts)) ? null : timeouts
     const key = JSON.stringify([config.name, label, protocol, proxyProtocol, tls?.serverName, tls && tlsKey(tls), own])
-    const planned = this.endpoints.get(key)
+    const planned = this.#endpoints.get(key)
     if (planned !== undefined) return planned.endpoint
     const settings = this.#settingsOf(config, timeouts)
     const endpoint =
@@ -115,7 +117,7 @@ export class UpstreamCompiler implements UpstreamPlan {
       })
     const vhosts = new Set<string>()
     this.#users.set(endpoint, vhosts)
-    this.endpoints.set(key, { endpoint, settings, vhosts })
+    this.#endpoints.set(key, { endpoint, settings, vhosts })
     return endpoint
   }
 

@@ -19,7 +19,7 @@ export interface RequestEntry {
   readonly reason: string
   /** The measured socket address, `ip:port`. */
   readonly peer: string | null
-  /** The client's address as somebody claims it, `ip:port`. */
+  /** The client's address as the claim nearest to it says, with its port where the claim has one. */
   readonly claimed: string | null
   readonly claimedBy: string | null
   readonly upstream: string | null
@@ -33,12 +33,19 @@ export interface RequestEntry {
   readonly bytesReceived: number
   /** Bytes of the response's body. */
   readonly bytesSent: number
+  /** What the client showed where the site demands a certificate: SHA-256 in hexadecimal, and its subject on one line. */
+  readonly clientCertificate?: { readonly fingerprint: string; readonly subject: string } | undefined
   /** What exactly was wrong, in words; cut to 500 characters. */
   readonly detail?: string | undefined
   /** The request headers that `log.requestHeaders` asks for. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Attempts that came to nothing before the last one, each as `upstream reason`; `attempts` counts that one too. */
   readonly failedAttempts?: readonly string[] | undefined
+  /** What the PROXY header claims where a request header makes the nearer claim. */
+  readonly connectionClaimed?: string | undefined
+  readonly connectionClaimedBy?: string | undefined
+  /** Why the header that should name the client was not believed. */
+  readonly claimRefused?: string | undefined
 }
 
 /** A line in a buffer that the next line overwrites. */
@@ -92,10 +99,15 @@ const key = {
   durationMs: Buffer.from(',"durationMs":'),
   bytesReceived: Buffer.from(',"bytesReceived":'),
   bytesSent: Buffer.from(',"bytesSent":'),
+  clientCertificate: Buffer.from(',"clientCertificate":'),
+  clientSubject: Buffer.from(',"clientSubject":'),
   detail: Buffer.from(',"detail":'),
   headers: Buffer.from(',"headers":{'),
   attempts: Buffer.from(',"attempts":'),
   failedAttempts: Buffer.from(',"failedAttempts":['),
+  connectionClaimed: Buffer.from(',"connectionClaimed":'),
+  connectionClaimedBy: Buffer.from(',"connectionClaimedBy":'),
+  claimRefused: Buffer.from(',"claimRefused":'),
   end: Buffer.from(',"msg":"request"}\n'),
 } as const
 
@@ -126,10 +138,29 @@ function writeLine(bytes: Buffer, entry: RequestEntry, time: Buffer): number {
   at = writeMilliseconds(bytes, writeBytes(bytes, at, key.durationMs), entry.durationMs)
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesReceived), entry.bytesReceived)
   at = writeInteger(bytes, writeBytes(bytes, at, key.bytesSent), entry.bytesSent)
+  if (entry.clientCertificate !== undefined) at = writeClient(bytes, at, entry.clientCertificate)
   if (entry.detail !== undefined) at = writeText(bytes, writeBytes(bytes, at, key.detail), shortened(entry.detail))
   if (entry.headers !== undefined) at = writeHeaders(bytes, at, entry.headers)
   if (entry.failedAttempts !== undefined) at = writeAttempts(bytes, at, entry.failedAttempts)
+  at = writeClaims(bytes, at, entry)
   return writeBytes(bytes, at, key.end)
+}
+
+function writeClaims(bytes: Buffer, start: number, entry: RequestEntry): number {
+  const { connectionClaimed, connectionClaimedBy, claimRefused } = entry
+  let at = start
+  if (connectionClaimed !== undefined) {
+    at = writeText(bytes, writeBytes(bytes, at, key.connectionClaimed), connectionClaimed)
+  }
+  if (connectionClaimedBy !== undefined) {
+    at = writeText(bytes, writeBytes(bytes, at, key.connectionClaimedBy), connectionClaimedBy)
+  }
+  return claimRefused === undefined ? at : writeText(bytes, writeBytes(bytes, at, key.claimRefused), claimRefused)
+}
+
+function writeClient(bytes: Buffer, start: number, client: NonNullable<RequestEntry['clientCertificate']>): number {
+  const at = writeText(bytes, writeBytes(bytes, start, key.clientCertificate), client.fingerprint)
+  return writeText(bytes, writeBytes(bytes, at, key.clientSubject), client.subject)
 }
 
 // It may quote what the other side has said.
@@ -172,7 +203,7 @@ const closingBracket = 0x5d
 
 const constantBytes = Object.values(key).reduce((sum, piece) => sum + piece.length, isoTimeLength)
 const numbersBytesMax = 8 * numberBytesMax
-const textCount = 15
+const textCount = 18
 
 function lineBytesMax(entry: RequestEntry): number {
   const characters =
@@ -190,10 +221,14 @@ function lineBytesMax(entry: RequestEntry): number {
     lengthOf(entry.claimedBy) +
     lengthOf(entry.upstream) +
     lengthOf(entry.requestId) +
-    lengthOf(entry.connectionId)
+    lengthOf(entry.connectionId) +
+    lengthOf(entry.connectionClaimed) +
+    lengthOf(entry.connectionClaimedBy) +
+    lengthOf(entry.claimRefused)
   const known = constantBytes + numbersBytesMax + textBytesMax(characters) + textCount * nullOrQuotesLength
-  const attemptsBytes = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
-  const more = entry.detail === undefined ? attemptsBytes : attemptsBytes + textBytesMax(detailLengthMax)
+  let more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
+  if (entry.clientCertificate !== undefined) more += textsBytesMax(Object.values(entry.clientCertificate))
+  if (entry.detail !== undefined) more += textBytesMax(detailLengthMax)
   return entry.headers === undefined ? known + more : known + more + headersBytesMax(entry.headers)
 }
 
@@ -211,6 +246,6 @@ function textsBytesMax(texts: readonly string[]): number {
   return sum
 }
 
-function lengthOf(text: string | null): number {
-  return text === null ? 0 : text.length
+function lengthOf(text: string | null | undefined): number {
+  return text === null || text === undefined ? 0 : text.length
 }

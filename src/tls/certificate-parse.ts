@@ -3,7 +3,7 @@
 // another type without a word.
 import type { X509Certificate } from 'node:crypto'
 import type { CertificateFacts, ProvedPair } from './certificate.js'
-import { type Chain, chainDefects, chainOf, subjectOf } from './chain.js'
+import { type Chain, chainDefects, chainOf, isCorrupt, subjectOf } from './chain.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
 import { leafDefects } from './leaf-defects.js'
@@ -41,7 +41,8 @@ export function parsePair(pair: PairBytes): ParsedPair {
   const mismatch = keyMismatch(pair, links, key)
   if (mismatch !== undefined) return { kind: 'refused', defects: [mismatch], leaf }
   const chain = chainOf(links)
-  const refusals = weaknesses(pair.certFile, chain)
+  const corruption = isCorrupt(chain) ? [defect('signature_invalid', { file: pair.certFile })] : []
+  const refusals = [...corruption, ...weaknesses(pair.certFile, chain)]
   if (refusals.length > 0) return { kind: 'refused', defects: refusals, leaf }
   return { kind: 'proved', pair: { facts: factsOf(pair, chain, key), keyPem: key.pem } }
 }

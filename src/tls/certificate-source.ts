@@ -10,6 +10,7 @@ import { type LeafOnDisk, parsePair } from './certificate-parse.js'
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
 import { isValidAt, type Validity } from './expiry.js'
 import { fileDefects } from './file-defects.js'
+import { signsFor } from './private-key.js'
 
 /** Where a pair is configured to be. */
 export interface PairFiles {
@@ -24,10 +25,16 @@ export interface PairHashes {
 }
 
 /** What serves now, as far as a reading must know it. */
-export type ServedPair = PairHashes & Validity
+export interface ServedPair extends PairHashes, Validity {
+  /** Whether a pair without the certificate of its issuer is worse than this one, and taken for half written. */
+  readonly hasIssuer: boolean
+}
 
-/** Why a pair is not what it should become; `dates`: the one that serves is valid, this one is not. */
-export type PendingReason = 'mismatch' | 'missing' | 'unreadable' | 'parse' | 'refused' | 'dates'
+/**
+ * Why a pair is not what it should become; `dates`: the one that serves is valid, this one is not; `incomplete`: the one
+ * that serves has its chain, this one does not, or not yet.
+ */
+export type PendingReason = 'mismatch' | 'missing' | 'unreadable' | 'parse' | 'refused' | 'dates' | 'incomplete'
 
 /** What was found at the configured paths, for FileWatch; a renewal under way may have been read elsewhere. */
 export type PairVersions = ReadonlyMap<string, FileVersion>
@@ -87,9 +94,6 @@ export async function readPair({ files, served, nowMs }: ReadRequest): Promise<P
 }
 
 const retryDelaysMs = [50, 200, 1_000]
-
-/** After as many retries nobody is just writing any more. */
-export const quickRetries = retryDelaysMs.length
 
 /** How long to wait before a pending pair is read again; `attempt` counts from 0, later ones follow the poll. */
 export function retryDelayMs(attempt: number, pollMs: number): number {
@@ -155,8 +159,13 @@ function isSameContent(served: PairHashes, read: PairHashes): boolean {
 // handshake, because ten thousand of them would delay the start by ten seconds and more.
 function obstacleTo({ facts, keyPem }: ProvedPair, served: ServedPair, nowMs: number): CertificateDefect | undefined {
   if (isValidAt(served, nowMs) && !isValidAt(facts, nowMs)) return dateDefect(facts, nowMs)
+  const incomplete = served.hasIssuer && facts.warnings.find(({ code }) => code === 'chain_incomplete')
+  if (incomplete) return incomplete
   const built = buildContext({ facts, keyPem })
-  return 'code' in built ? built : undefined
+  if ('code' in built) return built
+  if (signsFor(keyPem, facts.chain[0] ?? '')) return undefined
+  const message = 'the private key makes no signature that its certificate verifies: half of it is of another key'
+  return defect('key_invalid', { file: facts.keyFile, message })
 }
 
 function dateDefect({ certFile, notBeforeMs, notAfterMs }: ProvedPair['facts'], nowMs: number): CertificateDefect {
@@ -178,6 +187,7 @@ function reasonOf(defects: readonly CertificateDefect[]): PendingReason {
   if (codes.some((code) => code.endsWith('_missing'))) return 'missing'
   if (codes.some((code) => code.endsWith('_unreadable'))) return 'unreadable'
   if (codes.includes('key_mismatch')) return 'mismatch'
+  if (codes.includes('chain_incomplete')) return 'incomplete'
   return codes.some((code) => refusals.has(code)) ? 'refused' : 'parse'
 }
 

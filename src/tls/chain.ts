@@ -114,15 +114,31 @@ export function subjectOf({ x509 }: ChainLink): string {
   return (x509.subject as string | undefined)?.replaceAll('\n', ', ') ?? 'without a name'
 }
 
+/**
+ * Whether the issuer of the leaf stands in the file, by its name and by the identifier of its key, and has not signed the leaf:
+ * its bytes are of two certificates, as when one is written over another in place.
+ */
+export function isCorrupt({ links: [leaf], issuers, strangers }: Chain): boolean {
+  return issuers.length === 0 && strangers.some((link) => isNamedBy(leaf, link) && sameKey(leaf, link) === true)
+}
+
 // Not checkIssued: it wants the right to sign certificates, which a self-signed server certificate does not have.
-function isIssuedBy({ x509: certificate, details }: ChainLink, issuer: ChainLink): boolean {
-  if (certificate.issuer !== issuer.x509.subject) return false
-  const [wanted, offered] = [details.authorityKeyId, issuer.details.subjectKeyId]
-  if (wanted !== undefined && offered !== undefined && !wanted.equals(offered)) return false
+function isIssuedBy(subject: ChainLink, issuer: ChainLink): boolean {
+  if (!isNamedBy(subject, issuer) || sameKey(subject, issuer) === false) return false
   try {
-    return certificate.verify(issuer.x509.publicKey)
+    return subject.x509.verify(issuer.x509.publicKey)
   } catch {
     // A key of a kind that this runtime does not know (they grow in number) cannot be asked; the name has to do.
     return true
   }
+}
+
+function isNamedBy({ x509 }: ChainLink, issuer: ChainLink): boolean {
+  return x509.issuer === issuer.x509.subject
+}
+
+/** Undefined where one of them does not say. */
+function sameKey({ details: { authorityKeyId } }: ChainLink, { details }: ChainLink): boolean | undefined {
+  if (authorityKeyId === undefined || details.subjectKeyId === undefined) return undefined
+  return authorityKeyId.equals(details.subjectKeyId)
 }

@@ -68,6 +68,11 @@ export const defectRules = {
   key_unsupported: rule('refuse', 'keys of this kind are not used in TLS', reissue),
   key_weak: rule('refuse', 'a key of the pair or its chain is too weak for TLS', reissue),
   signature_weak: rule('refuse', 'a certificate in the file is signed with a broken hash', reissue),
+  signature_invalid: rule(
+    'refuse',
+    'the certificate is not signed by the issuer that stands in its file, so every client refuses it',
+    'is it still being written? else take the file from the authority again',
+  ),
   key_mismatch: rule(
     'refuse',
     'the private key does not belong to the certificate',

@@ -28,7 +28,10 @@ export function readBundle(text: string): readonly ChainLink[] | BundleMistake {
     }
     const link = readLink(pem)
     if (typeof link === 'string') {
-      return { message: `${which}: ${link}`, hint: 'look at it with: openssl x509 -text -noout -in FILE' }
+      return {
+        message: `${which} cannot be used: ${link}`,
+        hint: 'look at it with: openssl x509 -text -noout -in FILE',
+      }
     }
     links.push(link)
   }

@@ -1,6 +1,6 @@
 // Reads a private key and says whether it can serve. Used by certificate-parse.ts.
 import type { KeyObject } from 'node:crypto'
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, sign, verify, X509Certificate } from 'node:crypto'
 import type { KeyType } from './certificate.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
@@ -26,6 +26,23 @@ export function readKey(file: string, bytes: Buffer): ServerKey | CertificateDef
     return proveKey(file, createPrivateKey(block.text), block.text)
   } catch (error) {
     return defect('key_invalid', { file, message: `the private key cannot be parsed: ${(error as Error).message}` })
+  }
+}
+
+const sample = Buffer.from('hostward')
+
+/**
+ * Whether the key really signs for the certificate. OpenSSL compares public halves alone, and a key that was overwritten in
+ * place half-way has the private half of one key and the public half of another: every handshake with it fails.
+ */
+export function signsFor(keyPem: string, certificatePem: string): boolean {
+  try {
+    const key = createPrivateKey(keyPem)
+    const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256'
+    return verify(hash, sample, new X509Certificate(certificatePem).publicKey, sign(hash, sample, key))
+  } catch {
+    // OpenSSL notices some halves itself.
+    return false
   }
 }
 

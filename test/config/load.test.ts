@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { formatConfigError } from '../../src/config/config-error.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createRememberingParser } from '../../src/config/parse.js'
+import { cipherSuites } from '../../src/net/cipher-suites.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
 import { directory, onlyFile } from './case.js'
 import { configOf, listeners, load, mainFile, site } from './loaded.js'
@@ -19,13 +20,18 @@ describe('loadConfig', () => {
           name: 'public',
           bind: { host: undefined, port: 443 },
           tls: true,
+          tlsSettings: { minVersion: 'TLSv1.2', ciphers: cipherSuites },
           http2: true,
           announceOrigins: false,
           redirectToHttps: false,
           proxyProtocol: undefined,
+          clientAddress: [],
+          trustProto: false,
+          allow: undefined,
           place: { file: mainFile, line: 1, column: 13 },
         },
       ],
+      addressSets: new Map(),
       fallbackCertificate: undefined,
       upstreams: new Map(),
       vhosts: [],
@@ -75,11 +81,14 @@ describe('loadConfig', () => {
         certificates: [
           { cert: `${directory}/a.pem`, key: `${directory}/a.key`, place: { file: mainFile, line: 3, column: 52 } },
         ],
+        minVersion: undefined,
+        clientCertificate: undefined,
         answer: { kind: 'respond', status: 200, contentType: 'text/plain', body: '' },
         routes: [],
         headers: { request: { host: undefined, set: [], remove: [] }, response: { set: [], remove: [] } },
         errorPages: [],
         limits: { requestBodyBytes: Number.POSITIVE_INFINITY },
+        allow: undefined,
         via: true,
         log: { access: true },
       },

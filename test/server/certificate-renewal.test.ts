@@ -1,228 +1,206 @@
-// A renewed pair is written in two steps; no handshake may meet anything but the whole old or the whole new one.
+// A pair is renewed in steps; no handshake may meet anything but the whole old or the whole new one, whatever the tool.
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { type CertificatePair, makeCertificate } from '../support/certificates.js'
-import { RunningServer } from '../support/running-server.js'
-import { connectHttp1 } from '../support/wires.js'
-import { Workspace } from '../support/workspace.js'
+import { type CertificatePair, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
+import { quickSettings, RunningServer } from '../support/running-server.js'
+import type { Http1Client } from '../support/wires.js'
+import { filesOf, Workspace } from '../support/workspace.js'
+import { type Caller, fingerprintOf, Handshakes } from './handshakes.js'
+import { type RenewalTool, renewalTools } from './renewal-tools.js'
 
-/** A way to lay out and renew a pair, half by half; the first half is always one that does not fit alone. */
-interface PairLayout {
-  readonly name: string
-  readonly cert: string
-  readonly key: string
-  /** Puts the first half in place; `turn` 0 is before the start. */
-  readonly first: (workspace: Workspace, pair: CertificatePair, turn: number) => void
-  readonly second: (workspace: Workspace, pair: CertificatePair, turn: number) => void
-  /** Whether the halves can be seen to belong together, so that nothing is ever pending. */
-  readonly isWhole: boolean
+const renewals = 3
+const sharing: readonly Caller[] = [{ servername: 'one.example' }, { servername: 'two.example' }]
+const sharedNames = sharing.map(({ servername }) => servername)
+
+for (const tool of renewalTools) {
+  test(`under handshakes, a pair is renewed three times by ${tool.name}`, async (t) => {
+    const stage = await Stage.startFor(t, tool)
+    for (let turn = 1; turn <= renewals; turn++) await stage.renew(turn)
+    await stage.assertNothingElseHappened()
+  })
 }
 
-const layouts: readonly PairLayout[] = [
-  {
-    name: 'written in place, key first',
-    cert: 'site.pem',
-    key: 'site.key',
-    first: (workspace, pair) => writeFileSync(workspace.path('site.key'), pair.key),
-    second: (workspace, pair) => writeFileSync(workspace.path('site.pem'), pair.chain),
-    isWhole: false,
-  },
-  {
-    name: 'written in place, certificate first',
-    cert: 'site.pem',
-    key: 'site.key',
-    first: (workspace, pair) => writeFileSync(workspace.path('site.pem'), pair.chain),
-    second: (workspace, pair) => writeFileSync(workspace.path('site.key'), pair.key),
-    isWhole: false,
-  },
-  {
-    name: 'renamed over, key first',
-    cert: 'site.pem',
-    key: 'site.key',
-    first: (workspace, pair) => workspace.write('site.key', pair.key),
-    second: (workspace, pair) => workspace.write('site.pem', pair.chain),
-    isWhole: false,
-  },
-  {
-    name: 'behind links that are removed and made again, as certbot does',
-    cert: 'live/fullchain.pem',
-    key: 'live/privkey.pem',
-    first: (workspace, pair, turn) => {
-      workspace.write(`archive/privkey${turn}.pem`, pair.key)
-      workspace.write(`archive/fullchain${turn}.pem`, pair.chain)
-      relink(workspace, 'privkey', turn)
-    },
-    second: (workspace, _pair, turn) => relink(workspace, 'fullchain', turn),
-    isWhole: true,
-  },
-  {
-    name: 'behind a ..data link, as Kubernetes does',
-    cert: 'secret/tls.crt',
-    key: 'secret/tls.key',
-    first: (workspace, pair, turn) => {
-      workspace.write(`secret/..${turn}/tls.key`, pair.key)
-      workspace.write(`secret/..${turn}/tls.crt`, pair.chain)
-    },
-    second: (workspace, _pair, turn) => {
-      symlinkSync(`..${turn}`, workspace.path('secret/..data_tmp'))
-      renameSync(workspace.path('secret/..data_tmp'), workspace.path('secret/..data'))
-      if (turn > 0) return rmSync(workspace.path(`secret/..${turn - 1}`), { recursive: true })
-      for (const name of ['tls.crt', 'tls.key']) symlinkSync(`..data/${name}`, workspace.path(`secret/${name}`))
-    },
-    isWhole: true,
-  },
-]
+const callers = {
+  rsa: { servername: 'site.example', sigalgs: 'rsa_pss_rsae_sha256' },
+  ec: { servername: 'site.example', sigalgs: 'ecdsa_secp256r1_sha256' },
+} as const
 
-for (const layout of layouts) {
-  test(`a pair ${layout.name} is renewed again and again under handshakes, and none of them fails`, async (t) => {
-    const workspace = new Workspace()
-    let serving = await makeCertificate({ names: ['site.example'] })
-    layout.first(workspace, serving, 0)
-    layout.second(workspace, serving, 0)
-    const certificate = { cert: layout.cert, key: layout.key }
-    const vhosts = [{ hosts: ['site.example'], certificate, respond: { body: 'whole' } }]
-    const running = await RunningServer.startFor(t, { vhosts }, workspace)
-    const shaking = new Shaking(running.port())
-    await shaking.untilSeen(serving)
-    const known = new Set([fingerprintOf(serving)])
-
-    for (let turn = 1; turn <= 3; turn++) {
-      const renewed = await makeCertificate({ names: ['site.example'] })
-      known.add(fingerprintOf(renewed))
-      await writeFirstHalf({ running, layout, renewed, turn })
-      await shaking.untilSeen(serving)
-      layout.second(workspace, renewed, turn)
-      await shaking.untilSeen(renewed)
-      serving = renewed
+test('under handshakes, the RSA and EC pairs of one site are renewed one after another, half by half', async (t) => {
+  const { running, workspace, issuer, handshakes } = await startWithTwoPairs(t)
+  for (let turn = 1; turn <= renewals; turn++) {
+    for (const keyType of ['rsa', 'ec'] as const) {
+      const pair = await makeCertificate({ names: ['site.example'], issuer, keyType })
+      handshakes.allowAlso(callers[keyType], pair)
+      await running.log.after(() => workspace.write(`${keyType}.key`, pair.key), { event: 'certificate_pending' })
+      await handshakes.round()
+      await running.log.after(() => workspace.write(`${keyType}.pem`, pair.chain), { event: 'config_reloaded' })
+      handshakes.allowOnly(callers[keyType], pair)
+      await handshakes.round()
     }
-
-    await shaking.stop()
-    assert.deepEqual(shaking.failures, [])
-    for (const fingerprint of shaking.seen) assert.ok(known.has(fingerprint), 'a certificate that was configured')
-    assert.equal((await running.log.line({ event: 'certificate_loaded' }, 4))['fingerprint256'], fingerprintOf(serving))
-    assert.deepEqual(running.log.lines({ event: 'handshake_failed' }), [])
-    assert.deepEqual(running.log.lines({ event: 'site_degraded', serves: 'closed' }), [])
-  })
-}
-
-test('RSA and EC pairs of one site are renewed one at a time', async (t) => {
-  const { running, workspace, fingerprints } = await startWithTwoPairs(t)
-  const rsa = await running.log.after(() => workspace.pair('rsa', { names: ['site.example'], keyType: 'rsa' }), {
-    event: 'certificate_loaded',
-  })
-  assert.deepEqual(await fingerprintsOf(running), { rsa: rsa['fingerprint256'], ec: fingerprints.ec })
-  const ec = await running.log.after(() => workspace.pair('ec', { names: ['site.example'] }), {
-    event: 'certificate_loaded',
-  })
-  assert.deepEqual(await fingerprintsOf(running), { rsa: rsa['fingerprint256'], ec: ec['fingerprint256'] })
+  }
+  await handshakes.stop()
+  assert.deepEqual(handshakes.failures, [])
+  assert.deepEqual(running.log.lines({ event: 'site_degraded' }), [])
 })
 
-test('a connection that was open before a renewal stays open', async (t) => {
-  const { running, workspace } = await startWithTwoPairs(t)
-  const client = await running.connect('site.example')
-  await running.log.after(() => workspace.pair('ec', { names: ['site.example'] }), { event: 'certificate_loaded' })
-  assert.equal((await client.ask('site.example')).status, 200)
-  assert.equal(client.isClosed, false)
+test('a key that is replaced by mistake is told of with both its sites once the grace is over, and never serves', async (t) => {
+  const reload = { ...quickSettings.reload, renewalGraceMs: 200 }
+  const workspace = new Workspace()
+  const shared = filesOf(await workspace.pair('shared', { names: sharedNames }))
+  const vhosts = sharedNames.map((host) => ({ hosts: [host], certificate: shared, respond: {} }))
+  const running = await RunningServer.startFor(t, { reload, vhosts }, workspace)
+  const before = (await running.connect('one.example')).fingerprint256
+  workspace.write('shared.key', (await makeCertificate()).key)
+  for (const { servername: vhost } of sharing) {
+    const { serves, errors } = await running.log.line({ event: 'site_degraded', vhost })
+    assert.equal(serves, 'last_good')
+    assert.match(JSON.stringify(errors), /the key has changed, the certificate has not/)
+    assert.equal((await running.connect(vhost)).fingerprint256, before)
+  }
+  const { level, code } = await running.log.line({ event: 'certificate_pending' })
+  assert.deepEqual([level, code], ['info', 'key_mismatch'])
+  const mended = await workspace.pair('shared', { names: sharedNames })
+  for (const { servername: vhost } of sharing) {
+    await running.log.line({ event: 'site_restored', vhost })
+    assert.equal((await running.connect(vhost)).fingerprint256, mended.fingerprint256)
+  }
 })
-
-interface FirstHalf {
-  readonly running: RunningServer
-  readonly layout: PairLayout
-  readonly renewed: CertificatePair
-  readonly turn: number
-}
-
-/** Writes the half that does not fit, and waits until it was seen where that can be told. */
-async function writeFirstHalf({ running, layout, renewed, turn }: FirstHalf): Promise<void> {
-  const write = (): void => layout.first(running.workspace, renewed, turn)
-  if (layout.isWhole) write()
-  else await running.log.after(write, { event: 'certificate_pending' })
-}
-
-function relink(workspace: Workspace, name: string, turn: number): void {
-  mkdirSync(workspace.path('live'), { recursive: true })
-  rmSync(workspace.path(`live/${name}.pem`), { force: true })
-  symlinkSync(`../archive/${name}${turn}.pem`, workspace.path(`live/${name}.pem`))
-}
-
-function fingerprintOf({ cert }: CertificatePair): string {
-  return new X509Certificate(cert).fingerprint256
-}
-
-/** Makes one handshake after the other. */
-class Shaking {
-  readonly seen = new Set<string>()
-  readonly failures: unknown[] = []
-  readonly #port: number
-  readonly #waiting = new Set<{ fingerprint256: string; resolve: () => void }>()
-  readonly #loop: Promise<void>
-  #isStopping = false
-
-  constructor(port: number) {
-    this.#port = port
-    this.#loop = this.#shake()
-  }
-
-  /** Resolves at the next handshake that shows this certificate. */
-  untilSeen(pair: CertificatePair): Promise<void> {
-    return new Promise((resolve) => this.#waiting.add({ fingerprint256: fingerprintOf(pair), resolve }))
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopping = true
-    await this.#loop
-  }
-
-  async #shake(): Promise<void> {
-    while (!this.#isStopping) {
-      try {
-        const client = await connectHttp1({ port: this.#port, servername: 'site.example' })
-        // A client that leaves the moment it is done would be one that left within the handshake, to the server.
-        assert.equal((await client.ask('site.example')).body, 'whole')
-        client.close()
-        this.#see(client.fingerprint256)
-      } catch (error) {
-        this.failures.push(error)
-      }
-    }
-  }
-
-  #see(fingerprint256: string): void {
-    this.seen.add(fingerprint256)
-    for (const waiting of this.#waiting) {
-      if (waiting.fingerprint256 !== fingerprint256) continue
-      this.#waiting.delete(waiting)
-      waiting.resolve()
-    }
-  }
-}
 
 interface TwoPairs {
   readonly running: RunningServer
   readonly workspace: Workspace
-  readonly fingerprints: { readonly rsa: string; readonly ec: string }
+  readonly issuer: TestAuthority
+  readonly handshakes: Handshakes
 }
 
-async function startWithTwoPairs(t: TestContext): Promise<TwoPairs> {
+/** A site with an RSA pair and an EC pair, and a client of each kind. */
+async function startWithTwoPairs(test: TestContext): Promise<TwoPairs> {
   const workspace = new Workspace()
-  const rsa = await workspace.pair('rsa', { names: ['site.example'], keyType: 'rsa' })
-  const ec = await workspace.pair('ec', { names: ['site.example'] })
-  const certificate = [rsa, ec].map(({ cert, key }) => ({ cert, key }))
+  const issuer = await makeAuthority()
+  const pairs = {
+    rsa: await issued({ workspace, issuer, keyType: 'rsa' }),
+    ec: await issued({ workspace, issuer, keyType: 'ec' }),
+  }
+  const certificate = Object.keys(pairs).map((name) => ({ cert: `${name}.pem`, key: `${name}.key` }))
   const vhosts = [{ hosts: ['site.example'], certificate, respond: {} }]
-  const running = await RunningServer.startFor(t, { vhosts }, workspace)
-  const fingerprints = { rsa: rsa.fingerprint256, ec: ec.fingerprint256 }
-  assert.deepEqual(await fingerprintsOf(running), fingerprints)
-  return { running, workspace, fingerprints }
+  const running = await RunningServer.startFor(test, { vhosts }, workspace)
+  const handshakes = new Handshakes({ port: running.port(), root: issuer.root })
+  test.after(() => handshakes.stop())
+  handshakes.add(callers.rsa, pairs.rsa)
+  handshakes.add(callers.ec, pairs.ec)
+  return { running, workspace, issuer, handshakes }
 }
 
-/** What clients of one key type each are shown. */
-async function fingerprintsOf(running: RunningServer): Promise<{ rsa: string; ec: string }> {
-  const of = async (sigalgs: string): Promise<string> => {
-    const client = await connectHttp1({ port: running.port(), servername: 'site.example', tls: { sigalgs } })
-    client.close()
-    return client.fingerprint256
+interface Issuing {
+  readonly workspace: Workspace
+  readonly issuer: TestAuthority
+  readonly keyType: 'rsa' | 'ec'
+}
+
+async function issued({ workspace, issuer, keyType }: Issuing): Promise<CertificatePair> {
+  const pair = await makeCertificate({ names: ['site.example'], issuer, keyType })
+  workspace.write(`${keyType}.key`, pair.key)
+  workspace.write(`${keyType}.pem`, pair.chain)
+  return pair
+}
+
+/** Two sites that share a renewed pair, a neighbour with its own, and clients that verify what each of them shows. */
+class Stage {
+  readonly #running: RunningServer
+  readonly #tool: RenewalTool
+  readonly #issuer: TestAuthority
+  readonly #handshakes: Handshakes
+  readonly #open: Http1Client
+  #serving: CertificatePair
+  #looks = 0
+
+  private constructor(parts: StageParts) {
+    this.#running = parts.running
+    this.#tool = parts.tool
+    this.#issuer = parts.issuer
+    this.#handshakes = parts.handshakes
+    this.#open = parts.open
+    this.#serving = parts.serving
   }
-  return { rsa: await of('rsa_pss_rsae_sha256'), ec: await of('ecdsa_secp256r1_sha256') }
+
+  static async startFor(test: TestContext, tool: RenewalTool): Promise<Stage> {
+    const workspace = new Workspace()
+    const issuer = await makeAuthority({ commonName: 'issuing', issuer: await makeAuthority({ commonName: 'root' }) })
+    const [serving, other] = [await issue(issuer, sharedNames), await issue(issuer, ['neighbour.example'])]
+    for (const step of tool.steps({ directory: workspace.directory, pair: serving, turn: 0 })) step()
+    workspace.write('other.pem', other.chain)
+    workspace.write('other.key', other.key)
+    workspace.write('witness.yaml', witness(0))
+    const vhosts = [
+      ...sharedNames.map((host) => ({ hosts: [host], certificate: { cert: tool.cert, key: tool.key }, respond: {} })),
+      { hosts: ['neighbour.example'], certificate: otherFiles, respond: {} },
+    ]
+    const running = await RunningServer.startFor(test, { include: ['witness.yaml'], vhosts }, workspace)
+    const handshakes = new Handshakes({ port: running.port(), root: issuer.root })
+    test.after(() => handshakes.stop())
+    for (const caller of sharing) handshakes.add(caller, serving)
+    handshakes.add({ servername: 'neighbour.example' }, other)
+    return new Stage({ running, tool, issuer, handshakes, serving, open: await running.connect('neighbour.example') })
+  }
+
+  /** One renewal. After each step the server has read something from disk, and every client has come again. */
+  async renew(turn: number): Promise<void> {
+    const keptKey = this.#tool.keepsKey ? this.#serving : undefined
+    const pair = await issue(this.#issuer, sharedNames, keptKey)
+    for (const caller of sharing) this.#handshakes.allowAlso(caller, pair)
+    for (const step of this.#tool.steps({ directory: this.#running.workspace.directory, pair, turn })) {
+      step()
+      await this.#looked()
+      await this.#handshakes.round()
+    }
+    // The first change may have been read by a look that began before the last step; the second cannot.
+    await this.#looked()
+    for (const caller of sharing) this.#handshakes.allowOnly(caller, pair)
+    await this.#handshakes.round()
+    this.#serving = pair
+  }
+
+  async assertNothingElseHappened(): Promise<void> {
+    await this.#handshakes.stop()
+    const { log } = this.#running
+    assert.deepEqual(this.#handshakes.failures, [])
+    const last = { event: 'certificate_loaded', fingerprint256: fingerprintOf(this.#serving) }
+    await log.line(last)
+    const loaded = new Set(log.lines({ event: 'certificate_loaded' }).map((line) => line['fingerprint256']))
+    assert.equal(loaded.size, 2 + renewals, 'nothing but whole pairs')
+    for (const event of ['handshake_failed', 'site_degraded', 'certificate_not_in_service']) {
+      assert.deepEqual(log.lines({ event }), [])
+    }
+    assert.equal(this.#open.isClosed, false)
+  }
+
+  // Makes a change of its own and waits until that serves.
+  async #looked(): Promise<void> {
+    this.#looks += 1
+    this.#running.workspace.write('witness.yaml', witness(this.#looks))
+    for (;;) {
+      const reloads = this.#running.log.lines({ event: 'config_reloaded' }).length
+      if ((await this.#open.ask('witness.example')).body === `${this.#looks}`) return
+      await this.#running.log.line({ event: 'config_reloaded' }, reloads + 1)
+    }
+  }
+}
+
+interface StageParts {
+  readonly running: RunningServer
+  readonly tool: RenewalTool
+  readonly issuer: TestAuthority
+  readonly handshakes: Handshakes
+  readonly open: Http1Client
+  readonly serving: CertificatePair
+}
+
+const otherFiles = { cert: 'other.pem', key: 'other.key' }
+
+function witness(look: number): object {
+  return { hosts: ['witness.example'], certificate: otherFiles, respond: { body: `${look}` } }
+}
+
+function issue(issuer: TestAuthority, names: readonly string[], key?: CertificatePair): Promise<CertificatePair> {
+  return makeCertificate({ names, issuer, key })
 }

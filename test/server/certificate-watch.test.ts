@@ -39,7 +39,11 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
     await shelf.refresh([files], 'all')
     const certificate = shelf.get(files)?.certificate
     assert.ok(certificate)
-    watch.follow(shelf.pairs(), new Map([[certificate, ['site.example', 'www.site.example']]]))
+    watch.follow({
+      pairs: shelf.pairs(),
+      users: new Map([[certificate, ['site.example', 'www.site.example']]]),
+      graceMs: 30_000,
+    })
   }
   const passUntil = (timeMs: number): void => {
     nowMs = timeMs

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { makeCertificate } from '../support/certificates.js'
 import { freePort } from '../support/free-port.js'
 import type { LogLine } from '../support/log-file.js'
-import { RunningServer } from '../support/running-server.js'
+import { quickSettings, RunningServer } from '../support/running-server.js'
 import type { Http1Client } from '../support/wires.js'
 import { filesOf, type PairOnDisk, Workspace } from '../support/workspace.js'
 
@@ -97,7 +97,7 @@ test('a site that keeps its last good version is renewed like any other', async 
 })
 
 test('a certificate that is replaced by garbage makes its site degraded once, and serves on until it is mended', async (t) => {
-  const { running, workspace, pair } = await start(t)
+  const { running, workspace, pair } = await start(t, { reload: { ...quickSettings.reload, renewalGraceMs: 100 } })
   const own = await workspace.pair('own', { names: ['own.example'] })
   await running.reload({ vhosts: [...neighbours(pair, 'first'), site('own.example', own, 'own')] })
   const breaking = (): void => writeFileSync(own.cert, 'garbage')

@@ -67,9 +67,14 @@ export interface TestAuthority extends CertificatePair {
   readonly signingKey: webcrypto.CryptoKey
 }
 
-/** Makes a server certificate; EC keys cost about a millisecond, RSA keys are taken in turn from two per size. */
-export async function makeCertificate(options: CertificateOptions = {}): Promise<CertificatePair> {
-  const keys = await makeKeys(options)
+/**
+ * Makes a server certificate; EC keys cost about a millisecond, RSA keys are taken in turn from two per size. `key` is
+ * another one's to keep.
+ */
+export async function makeCertificate(
+  options: CertificateOptions & { readonly key?: CertificatePair | undefined } = {},
+): Promise<CertificatePair> {
+  const keys = options.key === undefined ? await makeKeys(options) : keysOf(options.key)
   const signingKey = options.issuer?.signingKey ?? (await importSigningKey(keys.privateKey))
   const subject = options.commonName === undefined ? '' : `CN=${options.commonName}`
   const cert = await sign({
@@ -135,7 +140,7 @@ function makeKeys(options: CertificateOptions): Promise<Keys> {
   return generate('ec', { namedCurve: options.curve ?? 'P-256' })
 }
 
-function keysOf({ key }: TestAuthority): Keys {
+function keysOf({ key }: CertificatePair): Keys {
   return { publicKey: createPublicKey(key), privateKey: createPrivateKey(key) }
 }
 

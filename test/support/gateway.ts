@@ -199,6 +199,7 @@ const entryKeys = [
   ...['listener', 'vhost', 'host', 'sni', 'protocol', 'tlsVersion', 'method', 'target', 'status', 'reason', 'peer'],
   ...['claimed', 'claimedBy', 'upstream', 'upstreamStatus', 'upstreamMs', 'requestId', 'connectionId', 'generation'],
   ...['durationMs', 'bytesReceived', 'bytesSent', 'headers', 'failedAttempts', 'detail'],
+  ...['connectionClaimed', 'connectionClaimedBy', 'claimRefused'],
 ] as readonly (keyof RequestEntry)[]
 
 /** Getters of an exchange as plain values, since they change with it. */

@@ -1,7 +1,9 @@
 // What is accepted as a pair of certificate and key, what is refused, and what is warned of.
+import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { before, test } from 'node:test'
+import { AuthorityKeyIdentifierExtension, SubjectKeyIdentifierExtension } from '@peculiar/x509'
 import fc from 'fast-check'
 import { Certificate } from '../../src/tls/certificate.js'
 import { type ParsedPair, parsePair } from '../../src/tls/certificate-parse.js'
@@ -165,6 +167,23 @@ test('a key of another certificate is refused, of the same type and of another',
 
 test('an intermediate before the leaf is refused as a wrong order, not as a wrong key', () => {
   assert.deepEqual(refused(intermediate.cert + site.cert, site.key), ['site.pem leaf_not_first'])
+})
+
+// One certificate written over another in place is read half-way: dates and names of the new one, the signature of the old.
+test('a certificate that its own issuer in the file has not signed is refused, another issuer of that name is not', async () => {
+  const named = (id: string) => makeAuthority({ issuer: root, extensions: [new SubjectKeyIdentifierExtension(id)] })
+  const [issuer, namesake] = [await named('0102'), await named('0304')]
+  const leaf = await makeCertificate({ issuer, extensions: [new AuthorityKeyIdentifierExtension('0102')] })
+  const der = new X509Certificate(leaf.cert).raw
+  der.writeUInt8(der.readUInt8(der.length - 1) ^ 1, der.length - 1)
+  const torn = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+  accepted(leaf.chain, leaf.key)
+  assert.deepEqual(refused(torn + issuer.cert, leaf.key), ['site.pem signature_invalid'])
+  const { warnings } = accepted(torn + namesake.cert, leaf.key)
+  assert.deepEqual(
+    warnings.map(({ code }) => code).filter((code) => code.startsWith('chain')),
+    ['chain_incomplete', 'chain_unrelated'],
+  )
 })
 
 test('an RSA key of 2048 bits is accepted, of 2047 refused as weak', async () => {

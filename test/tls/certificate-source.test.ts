@@ -18,7 +18,7 @@ import { readVersion } from '../../src/files/file-content.js'
 import type { PairFiles, PairReading, ServedPair } from '../../src/tls/certificate-source.js'
 import { readPair, retryDelayMs } from '../../src/tls/certificate-source.js'
 import type { CertificateOptions, CertificatePair } from '../support/certificates.js'
-import { makeCertificate, writePair } from '../support/certificates.js'
+import { makeAuthority, makeCertificate, writePair } from '../support/certificates.js'
 
 const root = mkdtempSync(join(tmpdir(), 'hostward-source-'))
 after(() => rmSync(root, { recursive: true }))
@@ -43,7 +43,7 @@ async function accepted(files: PairFiles, served?: ServedPair): Promise<Accepted
   const reading = await read(files, served)
   assert.ok(reading.kind === 'proved', reading.kind === 'pending' ? pendingText(reading) : reading.kind)
   const { notBeforeMs, notAfterMs, fingerprint256 } = reading.pair.facts
-  return { ...reading.hashes, notBeforeMs, notAfterMs, fingerprint256 }
+  return { ...reading.hashes, notBeforeMs, notAfterMs, hasIssuer: reading.pair.facts.chain.length > 1, fingerprint256 }
 }
 
 /** `mismatch key_mismatch`: the reason and the defects. */
@@ -279,4 +279,39 @@ test('a pending pair is tried again soon, then less often, then with the poll', 
     [0, 1, 2, 3, 99].map((attempt) => retryDelayMs(attempt, 2_000)),
     [50, 200, 1_000, 2_000, 2_000],
   )
+})
+
+// rsync --inplace writes over a file from its start: what is read meanwhile has the private half of one key and the public
+// half of another, which OpenSSL takes for the key of whatever certificate has that public half.
+test('a key whose halves are of two keys does not replace one that serves, however well it seems to fit', async () => {
+  const [old, next] = [await made(), await made()]
+  const files = writePair(folder(), 'site', old)
+  const served = await accepted(files)
+  const privateEnd = '-----BEGIN PRIVATE KEY-----\n'.length + 92
+  writeFileSync(files.key, next.key.slice(0, privateEnd) + old.key.slice(privateEnd))
+  assert.equal(pendingText(await read(files, served)), 'parse key_invalid')
+  writeFileSync(files.key, old.key)
+  assert.equal((await read(files, served)).kind, 'unchanged')
+})
+
+test('a key of each type signs for its certificate, and replaces the one that serves', async () => {
+  const directory = folder()
+  const served = await accepted(writePair(directory, 'site', await made()))
+  for (const keyType of ['rsa', 'ec', 'ed25519'] as const) {
+    const files = writePair(directory, 'site', await makeCertificate({ names: ['site.example'], keyType }))
+    await accepted(files, served)
+  }
+})
+
+test('a certificate without its issuer waits where the one that serves has it, and serves where that has none', async () => {
+  const issuer = await makeAuthority({ commonName: 'issuing', issuer: await makeAuthority({ commonName: 'root' }) })
+  const directory = folder()
+  const files = writePair(directory, 'site', await makeCertificate({ issuer }))
+  const served = await accepted(files)
+  const next = await makeCertificate({ issuer })
+  writePair(directory, 'site', { ...next, chain: next.cert })
+  assert.equal(pendingText(await read(files, served)), 'incomplete chain_incomplete')
+  await accepted(files, { ...served, hasIssuer: false })
+  writePair(directory, 'site', next)
+  await accepted(files, served)
 })

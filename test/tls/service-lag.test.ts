@@ -7,13 +7,13 @@ const dayMs = 86_400_000
 const served = { notBeforeMs: 0, notAfterMs: 90 * dayMs }
 
 test('files that are useless for less than half a minute are being written, longer is a warning', () => {
-  assert.equal(serviceLag({ pendingSinceMs: undefined, served }, 80 * dayMs), 'in_service')
-  assert.equal(serviceLag({ pendingSinceMs: dayMs, served }, dayMs + 29_999), 'in_service')
-  assert.equal(serviceLag({ pendingSinceMs: dayMs, served }, dayMs + 30_000), 'warn')
+  assert.equal(serviceLag({ pendingSinceMs: undefined, graceMs: 30_000, served }, 80 * dayMs), 'in_service')
+  assert.equal(serviceLag({ pendingSinceMs: dayMs, graceMs: 30_000, served }, dayMs + 29_999), 'in_service')
+  assert.equal(serviceLag({ pendingSinceMs: dayMs, graceMs: 30_000, served }, dayMs + 30_000), 'warn')
 })
 
 test('it is critical when what serves is near its end or past it, whatever is on disk', () => {
-  const at = (nowMs: number): string => serviceLag({ pendingSinceMs: dayMs, served }, nowMs)
+  const at = (nowMs: number): string => serviceLag({ pendingSinceMs: dayMs, graceMs: 30_000, served }, nowMs)
   assert.equal(at(83 * dayMs - 1), 'warn')
   assert.equal(at(83 * dayMs), 'critical')
   assert.equal(at(91 * dayMs), 'critical')

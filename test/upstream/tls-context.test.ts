@@ -40,11 +40,11 @@ const brokenBundles: Readonly<Record<string, readonly [text: string, message: Re
   'an end without a beginning': [`${first.cert}${body}\n-----END CERTIFICATE-----\n`, /does not begin or end/],
   'a block in the middle that is no certificate': [
     `${first.cert}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n${second.cert}`,
-    /block 2 of 3 cannot be parsed/,
+    /block 2 of 3 cannot be used: it cannot be parsed/,
   ],
   'a first block whose base64 is broken': [
     first.cert.replace(body, `!${body}`) + second.cert,
-    /block 1 of 2 cannot be parsed/,
+    /block 1 of 2 cannot be used: it cannot be parsed/,
   ],
 }
 

@@ -153,7 +153,16 @@ test('a service is told of a good certificate alone, and of nothing that the cli
     site('untold.example', { clientCertificate: { ca: 'ca.pem' } }),
     site('open.example'),
   ])
-  const lies = ['Client-Cert', 'client_cert', 'CLIENT-CERT-CHAIN', 'Client_Cert-Chain', 'X-Who', 'x_who']
+  const lies = [
+    'Client-Cert',
+    'client_cert',
+    'CLIENT-CERT-CHAIN',
+    'Client_Cert-Chain',
+    'X-Who',
+    'x_who',
+    'x.who',
+    'client.cert',
+  ]
   const tell = async (servername: string, host: string, pair?: CertificatePair): Promise<Record<string, string>> => {
     const connection = await connectHttp1({
       port: running.port(),
@@ -181,6 +190,7 @@ test('a service is told of a good certificate alone, and of nothing that the cli
   }
   const own = await tell('own.example', 'own.example', client)
   assert.deepEqual([own['x-who'], own['x_who'], own['client-cert']], [derOf(client.cert), undefined, undefined])
+  assert.deepEqual([own['x.who'], own['client.cert']], [undefined, undefined])
   const other = await tell('told.example', 'own.example', client)
   assert.equal(other['x-who'], derOf(client.cert), 'equal policies are interchangeable, whatever each forwards')
   const nobody = await tell('open.example', 'own.example', client)

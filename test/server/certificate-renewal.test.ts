@@ -1,5 +1,6 @@
 // A pair is renewed in steps; no handshake may meet anything but the whole old or the whole new one, whatever the tool.
 import assert from 'node:assert/strict'
+import { renameSync, symlinkSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { type CertificatePair, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 import { quickSettings, RunningServer } from '../support/running-server.js'
@@ -112,7 +113,7 @@ class Stage {
   readonly #handshakes: Handshakes
   readonly #open: Http1Client
   #serving: CertificatePair
-  #looks = 0
+  #polls = 0
 
   private constructor(parts: StageParts) {
     this.#running = parts.running
@@ -130,12 +131,16 @@ class Stage {
     for (const step of tool.steps({ directory: workspace.directory, pair: serving, turn: 0 })) step()
     workspace.write('other.pem', other.chain)
     workspace.write('other.key', other.key)
-    workspace.write('witness.yaml', witness(0))
+    writeWitnesses(workspace)
     const vhosts = [
       ...sharedNames.map((host) => ({ hosts: [host], certificate: { cert: tool.cert, key: tool.key }, respond: {} })),
-      { hosts: ['neighbour.example'], certificate: otherFiles, respond: {} },
+      { hosts: ['neighbour.example'], certificate: otherFiles(workspace), respond: {} },
     ]
-    const running = await RunningServer.startFor(test, { include: ['witness.yaml'], vhosts }, workspace)
+    const running = await RunningServer.startFor(
+      test,
+      { reload: often, include: ['witness/current/etc/site.yaml'], vhosts },
+      workspace,
+    )
     const handshakes = new Handshakes({ port: running.port(), root: issuer.root })
     test.after(() => handshakes.stop())
     for (const caller of sharing) handshakes.add(caller, serving)
@@ -143,18 +148,15 @@ class Stage {
     return new Stage({ running, tool, issuer, handshakes, serving, open: await running.connect('neighbour.example') })
   }
 
-  /** One renewal. After each step the server has read something from disk, and every client has come again. */
+  /** One renewal. After each step a poll has looked at all files, while the clients come and go. */
   async renew(turn: number): Promise<void> {
     const keptKey = this.#tool.keepsKey ? this.#serving : undefined
     const pair = await issue(this.#issuer, sharedNames, keptKey)
     for (const caller of sharing) this.#handshakes.allowAlso(caller, pair)
     for (const step of this.#tool.steps({ directory: this.#running.workspace.directory, pair, turn })) {
       step()
-      await this.#looked()
-      await this.#handshakes.round()
+      await this.#poll()
     }
-    // The first change may have been read by a look that began before the last step; the second cannot.
-    await this.#looked()
     for (const caller of sharing) this.#handshakes.allowOnly(caller, pair)
     await this.#handshakes.round()
     this.#serving = pair
@@ -174,13 +176,14 @@ class Stage {
     assert.equal(this.#open.isClosed, false)
   }
 
-  // Makes a change of its own and waits until that serves.
-  async #looked(): Promise<void> {
-    this.#looks += 1
-    this.#running.workspace.write('witness.yaml', witness(this.#looks))
+  // A link two directories up from a file is seen by no signal, only by a poll, which looks at everything. The files that
+  // it leads to are older than the tick of a clock, so that no look before the change can have read them.
+  async #poll(): Promise<void> {
+    this.#polls += 1
+    showWitness(this.#running.workspace, this.#polls)
     for (;;) {
       const reloads = this.#running.log.lines({ event: 'config_reloaded' }).length
-      if ((await this.#open.ask('witness.example')).body === `${this.#looks}`) return
+      if ((await this.#open.ask('witness.example')).body === `${this.#polls}`) return
       await this.#running.log.line({ event: 'config_reloaded' }, reloads + 1)
     }
   }
@@ -195,10 +198,24 @@ interface StageParts {
   readonly serving: CertificatePair
 }
 
-const otherFiles = { cert: 'other.pem', key: 'other.key' }
+function otherFiles(workspace: Workspace): { cert: string; key: string } {
+  return { cert: workspace.path('other.pem'), key: workspace.path('other.key') }
+}
 
-function witness(look: number): object {
-  return { hosts: ['witness.example'], certificate: otherFiles, respond: { body: `${look}` } }
+const often = { debounceMs: 5, pollMs: 20 }
+const pollsMax = 50
+
+function writeWitnesses(workspace: Workspace): void {
+  for (let poll = 0; poll < pollsMax; poll++) {
+    const site = { hosts: ['witness.example'], certificate: otherFiles(workspace), respond: { body: `${poll}` } }
+    workspace.write(`witness/${poll}/etc/site.yaml`, site)
+  }
+  showWitness(workspace, 0)
+}
+
+function showWitness(workspace: Workspace, poll: number): void {
+  symlinkSync(`${poll}`, workspace.path('witness/next'))
+  renameSync(workspace.path('witness/next'), workspace.path('witness/current'))
 }
 
 function issue(issuer: TestAuthority, names: readonly string[], key?: CertificatePair): Promise<CertificatePair> {

@@ -68,8 +68,7 @@ export class FileWatch {
     this.#files = new Map()
     for (const [path, version] of files) {
       const used = version ?? before.get(path)?.used
-      // Without an identity there is something to compare, but not before the next look, which sees all files.
-      this.#files.set(path, { path, used, seen: used?.identity, isSettled: used?.identity !== undefined })
+      this.#files.set(path, { path, used, seen: used?.identity, isSettled: true })
     }
     this.#directoriesAreStale = true
     this.#hurry()
@@ -123,13 +122,7 @@ export class FileWatch {
   }
 
   async #look(): Promise<void> {
-    let files: ReadonlyMap<string, WatchedFile>
-    // Entries that come in the middle of a look have not been looked at: a change would be told without another one
-    // that was made before it.
-    do {
-      files = this.#files
-      await forEachBounded([...files.values()], looksAtOnce, lookAt)
-    } while (files !== this.#files && !this.#isClosed)
+    await forEachBounded([...this.#files.values()], looksAtOnce, lookAt)
     if (this.#directoriesAreStale || this.#moved().length > 0) await this.#watchDirectories()
   }
 

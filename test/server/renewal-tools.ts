@@ -211,6 +211,16 @@ export const renewalTools: readonly RenewalTool[] = [
     ],
   },
   {
+    name: 'ln -sfn: a link to a release that is removed and made again',
+    cert: 'release/site.pem',
+    key: 'release/site.key',
+    steps: ({ directory, pair, turn }) => [
+      () => writeSideBySide(join(directory, `release${turn}`), pair),
+      () => rmSync(join(directory, 'release'), { force: true }),
+      () => symlinkSync(`release${turn}`, join(directory, 'release')),
+    ],
+  },
+  {
     name: 'a directory that is removed and made again',
     cert: 'certs/site.pem',
     key: 'certs/site.key',

@@ -315,3 +315,26 @@ test('a site that demands a certificate is announced to no connection', async (t
     session.destroy()
   }
 })
+
+test('a session outlives a reload that leaves its site as it was, and ends with one that makes the site demand a certificate', async (t) => {
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const { running, site } = await start(t, (site) => [site('a.example')])
+    const open = async (session?: Buffer): Promise<{ isResumed: boolean; session: Buffer | undefined }> => {
+      const tls = { minVersion: version, maxVersion: version, ...shown(client), ...(session && { session }) }
+      const connection = await connectHttp1({ port: running.port(), servername: 'a.example', tls })
+      let made: Buffer | undefined = connection.socket.getSession()
+      connection.socket.on('session', (ticket: Buffer) => {
+        made = ticket
+      })
+      const isResumed = connection.socket.isSessionReused()
+      await connection.ask('a.example')
+      connection.close()
+      return { isResumed, session: made }
+    }
+    const { session } = await open()
+    await running.reload({ vhosts: [site('a.example', { via: false }), site('b.example')] })
+    assert.equal((await open(session)).isResumed, true, version)
+    await running.reload({ vhosts: [site('a.example', demand), site('b.example')] })
+    assert.equal((await open(session)).isResumed, false, version)
+  }
+})

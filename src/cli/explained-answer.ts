@@ -12,6 +12,14 @@ export type SiteAnswer =
   | { readonly kind: 'respond'; readonly status: number; readonly contentType: string }
   | { readonly kind: 'redirect'; readonly status: number; readonly location: string }
 
+/** Why a request is not served. */
+export interface RefusedAnswer {
+  readonly kind: 'refuse'
+  readonly status: number
+  readonly reason: FailureCode
+  readonly meaning: string
+}
+
 /** An answer as `why --json` prints it; the path and query follow the `location` of `redirect_to_https`. */
 export type ExplainedAnswer =
   | SiteAnswer
@@ -20,22 +28,29 @@ export type ExplainedAnswer =
       readonly status: 308
       readonly location: string
       /** What requests under /.well-known/acme-challenge/ get. */
-      readonly challenges: SiteAnswer
+      readonly challenges: SiteAnswer | RefusedAnswer
     }
-  | { readonly kind: 'refuse'; readonly status: number; readonly reason: FailureCode; readonly meaning: string }
+  | RefusedAnswer
   | { readonly kind: 'alert'; readonly alert: 'unrecognized_name' }
 
 /** What is asked of a listener; a host of undefined stands for an authority that is no host name. */
-export type AskedAnswer = Omit<AskedRequest, 'host'> & { readonly host: string | undefined }
+export type AskedAnswer = Omit<AskedRequest, 'host'> & {
+  readonly host: string | undefined
+  /** The name that the connection is opened for, normalised. */
+  readonly serverName: string | undefined
+}
 
 /** The answer to a request for a normalised name. */
-export function explainAnswer({ host: name, ...rest }: AskedAnswer, { view }: ListenerPlan): ExplainedAnswer {
+export function explainAnswer({ host: name, serverName, ...rest }: AskedAnswer, plan: ListenerPlan): ExplainedAnswer {
+  const { view } = plan
   if (name === undefined) return refusal('bad_authority')
   const site = view.sites.get(name)
   if (site === undefined) return refusal('unknown_host')
   const action = actionFor(site, rest.path)
   if (action === undefined) return refusal('ambiguous_path')
-  const answer = siteAnswer(action, { ...rest, host: name })
+  // Who is not asked for a certificate shows none; whether one that is shown would do is not known here.
+  const isClosed = site.clientCertificate?.isRequired === true && !asksForCertificate(serverName, plan)
+  const answer = isClosed ? refusal('client_certificate_other_connection') : siteAnswer(action, { ...rest, host: name })
   if (!view.redirectToHttps) return answer
   const location = formatOrigin({ scheme: 'https', host: name, port: 443 })
   return { kind: 'redirect_to_https', status: 308, location, challenges: answer }
@@ -53,7 +68,11 @@ function siteAnswer(action: SiteAction, request: AskedRequest): SiteAnswer {
   return { kind: 'respond', status: action.status, contentType: action.contentType }
 }
 
-function refusal(reason: 'bad_authority' | 'unknown_host' | 'ambiguous_path'): ExplainedAnswer {
+function asksForCertificate(serverName: string | undefined, { config, handshakeFor }: ListenerPlan): boolean {
+  return config.tls && handshakeFor(serverName).certificateRequest !== undefined
+}
+
+function refusal(reason: FailureCode): RefusedAnswer {
   const { status, meaning } = failureRules[reason]
   return { kind: 'refuse', status, reason, meaning }
 }

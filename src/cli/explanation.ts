@@ -99,7 +99,7 @@ function explainListener({ host, name, serverName, path, client, plan }: Case, g
     route: routeOf(name, path, plan),
     answer: isRefused
       ? { kind: 'alert', alert: 'unrecognized_name' }
-      : explainAnswer({ host: name, path, client }, plan),
+      : explainAnswer({ host: name, serverName, path, client }, plan),
     hints: hintsFor({ host, name, isRefused, isMatched: match !== undefined }, plan, snapshot),
     mistakes: name === undefined ? [] : mistakesOf(name, plan, ground),
   }
@@ -124,9 +124,16 @@ function hintsFor(
   snapshot: Snapshot,
 ): readonly string[] {
   if (name === undefined) return [authorityHint(host)]
-  const hints = isMatched ? [] : unknownHints(name, plan, snapshot)
+  const hints = isMatched ? demandHints(name, plan) : unknownHints(name, plan, snapshot)
   if (!isRefused) return hints
   return [...hints, 'a fallbackCertificate lets such handshakes succeed, so that the Host decides']
+}
+
+function demandHints(name: string, { view, config }: ListenerPlan): readonly string[] {
+  const demand = view.sites.get(name)?.clientCertificate
+  if (demand?.isRequired !== true || view.redirectToHttps) return []
+  if (!config.tls) return ['it demands a client certificate, which nobody can show here']
+  return ['it demands a client certificate: a connection that was opened for its name is asked for one, 403 without']
 }
 
 function authorityHint(host: string): string {

@@ -24,10 +24,28 @@ export interface Findings {
 /** What there is to say of a configuration and its certificates; a certificate's end is not among it. */
 export function findingsOf(inspection: Inspection): Findings {
   const { loaded } = inspection
-  const uses = loaded.config === undefined ? [] : usedPairs(loaded.config, inspection)
-  const errors = [...loaded.errors, ...brokenSiteFindings(loaded.brokenSites), ...uses.flatMap(useErrors)]
+  const { config } = loaded
+  const uses = config === undefined ? [] : usedPairs(config, inspection)
+  const sites = config?.vhosts ?? []
+  const trust = sites.flatMap((vhost) => inspection.trustErrors(vhost).map((error) => withVhost(error, vhost.id)))
+  const errors = [...loaded.errors, ...brokenSiteFindings(loaded.brokenSites), ...trust, ...uses.flatMap(useErrors)]
   const order = byPlace(loaded.files)
-  return { errors: errors.sort(order), warnings: warningsOf(uses).sort(order) }
+  const warnings = [...warningsOf(uses), ...(config === undefined ? [] : closedSites(config))]
+  return { errors: errors.sort(order), warnings: warnings.sort(order) }
+}
+
+/** Where sites are closed because nobody can show a certificate there. */
+function closedSites({ vhosts, listeners }: Config): Finding[] {
+  const plain = listeners.filter(({ tls, redirectToHttps }) => !tls && !redirectToHttps).map(({ name }) => name)
+  return vhosts.flatMap(({ id: vhost, clientCertificate, listeners: serving, place }) => {
+    if (clientCertificate?.mode !== 'require') return []
+    return serving
+      .filter((name) => plain.includes(name))
+      .map((name): Finding => {
+        const message = `the site is closed on listener "${name}": without TLS nobody can show the certificate it demands`
+        return { ...place, vhost, message, hint: 'name TLS listeners alone under listeners' }
+      })
+  })
 }
 
 /** The mistakes of sites that are not sound. */

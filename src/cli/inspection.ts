@@ -1,10 +1,12 @@
 // The configuration and its certificates as a cold start would find them, without serving. Used by check, certs and why.
 import { resolve } from 'node:path'
-import type { CertificateFiles } from '../config/config.js'
+import type { CertificateFiles, VhostConfig } from '../config/config.js'
+import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
 import { ClientTrustShelf } from '../server/client-trusts.js'
 import { load } from '../server/load.js'
+import { trustErrorsOf } from '../server/sites.js'
 import type { Snapshot } from '../server/snapshot.js'
 import { UpstreamTlsShelf } from '../server/upstream-tls.js'
 
@@ -18,6 +20,8 @@ export interface Inspection {
   readonly snapshot: Snapshot | undefined
   /** A configured pair as read; undefined where the configuration is unusable. */
   pair(files: CertificateFiles): ShelvedPair | undefined
+  /** Mistakes in the files that say whom a site trusts. */
+  trustErrors(vhost: VhostConfig): readonly ConfigError[]
 }
 
 // Endpoints that are never put into service have nothing to tell.
@@ -33,7 +37,13 @@ export async function inspect(mainFile: string): Promise<Inspection> {
     endpointObserver: nobody,
   }
   const { loaded, snapshot } = await load({ mainFile, stock, previous: undefined, changed: 'all' })
-  return { mainFile: resolve(mainFile), loaded, snapshot, pair: (files) => placed(files, certificates.get(files)) }
+  return {
+    mainFile: resolve(mainFile),
+    loaded,
+    snapshot,
+    pair: (files) => placed(files, certificates.get(files)),
+    trustErrors: (vhost) => trustErrorsOf(vhost, stock),
+  }
 }
 
 // A pair that several sites name is read once, and its mistakes belong to each of the places.

@@ -2,6 +2,7 @@
 
 import { normalizeSitePattern } from '../net/hostname.js'
 import { type ListenerSketch, servingListeners } from './check.js'
+import { checkSiteAllow } from './check-addresses.js'
 import { checkAnswer } from './check-answer.js'
 import { checkHeaders } from './check-headers.js'
 import { checkRoutes } from './check-routes.js'
@@ -18,6 +19,8 @@ export interface SiteSurrounding extends Surrounding {
   readonly listeners: readonly ListenerSketch[]
   /** The names of the upstreams that it may use. */
   readonly upstreams: ReadonlySet<string>
+  /** The names of the address sets. */
+  readonly addressSets: ReadonlySet<string>
 }
 
 /** Mistakes within one site. */
@@ -34,6 +37,7 @@ export function checkSite(site: unknown, surrounding: SiteSurrounding): readonly
     ...checkClientCertificate(site, surrounding),
     ...checkRoutes(site, { serving, upstreams }),
     ...checkHeaders(site['headers']),
+    ...checkSiteAllow(site, { serving, sets: surrounding.addressSets }),
     ...checkErrorPages(site['errors'], surrounding),
   ]
 }

@@ -3,6 +3,7 @@
 
 import { type BindAddress, parseBind } from '../net/address.js'
 import { tls13Suites } from '../net/cipher-suites.js'
+import { checkListenerAddresses, readsProxyProtocol } from './check-addresses.js'
 import type { Mistake } from './mistake.js'
 import { shown } from './printable.js'
 import { isMap, listAt, type ValueMap } from './value.js'
@@ -12,6 +13,9 @@ export interface ListenerSketch {
   readonly name: string
   readonly isTls: boolean
   readonly redirectsToHttps: boolean
+  /** Whether it knows an address other than the measured one. */
+  readonly hasProxyProtocol: boolean
+  readonly hasClientAddress: boolean
   /** Undefined where the address cannot be read. */
   readonly port: number | undefined
 }
@@ -22,7 +26,10 @@ export function sketchListeners(main: unknown): readonly ListenerSketch[] {
     if (!isMap(listener) || typeof listener['name'] !== 'string') return []
     const isTls = listener['tls'] !== false
     const redirectsToHttps = !isTls && listener['redirectToHttps'] === true
-    return [{ name: listener['name'], isTls, redirectsToHttps, port: bindOf(listener)?.port }]
+    const hasProxyProtocol = readsProxyProtocol(listener)
+    const hasClientAddress = 'clientAddress' in listener
+    const port = bindOf(listener)?.port
+    return [{ name: listener['name'], isTls, redirectsToHttps, hasProxyProtocol, hasClientAddress, port }]
   })
 }
 
@@ -33,12 +40,17 @@ export function servingListeners(site: unknown, listeners: readonly ListenerSket
   return listeners.filter((each) => each.isTls || each.redirectsToHttps).map((each) => each.name)
 }
 
-/** Mistakes between the listeners of the main file. */
-export function checkListeners(main: unknown): readonly Mistake[] {
+/** Mistakes between the listeners of the main file; `sets` are the names of address sets. */
+export function checkListeners(main: unknown, sets: ReadonlySet<string>): readonly Mistake[] {
   const seen = { names: new Set<unknown>(), binds: new Map<string, unknown>() }
   return listAt(main, 'listeners').flatMap((listener, index) => {
     if (!isMap(listener)) return []
-    const mistakes = [...checkName(listener, seen.names), ...checkBind(listener, seen.binds), ...checkWire(listener)]
+    const mistakes = [
+      ...checkName(listener, seen.names),
+      ...checkBind(listener, seen.binds),
+      ...checkWire(listener),
+      ...checkListenerAddresses(listener, sets),
+    ]
     return mistakes.map((mistake) => ({ ...mistake, path: ['listeners', index, ...mistake.path] }))
   })
 }

@@ -2,6 +2,7 @@
 // the server's snapshot turns it into what runs.
 
 import type { BindAddress, Origin } from '../net/address.js'
+import type { AddressTest } from '../net/cidr.js'
 import type { CipherSuite } from '../net/cipher-suites.js'
 import type { Place } from './config-error.js'
 import type { MainInput } from './schema.js'
@@ -10,6 +11,8 @@ import type { PemFile, UpstreamConfig, UpstreamTimeouts } from './upstream-confi
 /** The whole of it; `vhosts` holds the sound sites alone. */
 export interface Config {
   readonly listeners: readonly ListenerConfig[]
+  /** By name, used or not. */
+  readonly addressSets: ReadonlyMap<string, AddressSetConfig>
   readonly fallbackCertificate: CertificateFiles | undefined
   /** By name: those that have one, used or not, and those of sites that name an address themselves. */
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>
@@ -33,8 +36,52 @@ export interface ListenerConfig {
   /** Never true without HTTP/2. */
   readonly announceOrigins: boolean
   readonly redirectToHttps: boolean
-  readonly proxyProtocol: MainInput['listeners'][number]['proxyProtocol']
+  readonly proxyProtocol: ProxyProtocolConfig | undefined
+  /** Whose request headers name the client; empty where nobody's do. */
+  readonly clientAddress: readonly ClaimSourceConfig[]
+  /** Never true without `clientAddress`. */
+  readonly trustProto: boolean
+  /** Undefined takes everybody. */
+  readonly allow: AllowConfig<'peer' | 'claimed'> | undefined
   readonly place: Place
+}
+
+/** Addresses, as ranges of their own and as sets. */
+export interface AddressesConfig {
+  /** As people wrote them: what differs differs here, or in the hash of a set. */
+  readonly written: readonly string[]
+  readonly ranges: AddressTest
+  /** As they stood when this was read; `Config.addressSets` has the current ones of the same names. */
+  readonly sets: readonly AddressSetConfig[]
+}
+
+/** A set of addresses: a file that a load follows, and what it holds; never nothing. */
+export interface AddressSetConfig {
+  readonly name: string
+  /** Absolute. */
+  readonly path: string
+  readonly hash: string
+  readonly addresses: AddressTest
+}
+
+/** Which PROXY headers are believed. */
+export interface ProxyProtocolConfig {
+  readonly from: AddressesConfig
+  readonly mode: 'require' | 'optional' | 'off'
+  readonly versions: readonly (1 | 2)[]
+}
+
+/** Whose word is taken for who the client is. */
+export interface ClaimSourceConfig {
+  readonly from: AddressesConfig
+  readonly header: string
+  readonly hopsMax: number
+}
+
+/** The only addresses that are taken. */
+export interface AllowConfig<Kind> {
+  readonly from: AddressesConfig
+  readonly of: Kind
 }
 
 /** A version of TLS. */
@@ -76,6 +123,8 @@ export interface VhostConfig {
     /** Infinity where there is no bound. */
     readonly requestBodyBytes: number
   }
+  /** Undefined serves everybody. */
+  readonly allow: AllowConfig<'peer' | 'claimed' | 'client'> | undefined
   /** Whether `Via` is appended. */
   readonly via: boolean
   readonly log: { readonly access: boolean }

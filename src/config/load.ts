@@ -2,6 +2,7 @@
 // site takes that site alone; the caller decides what serves in its place. Certificates and keys are only named here.
 
 import { dirname, resolve } from 'node:path'
+import { type AddressSets, readAddressSets, toListenerAddresses } from './address-sets.js'
 import { checkIncludes, checkListeners, sketchListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { Config, VhostConfig } from './config.js'
@@ -50,14 +51,21 @@ export function loadConfig(mainFile: string, files: Files, parse: Parse = parseY
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
   const texts = new Texts(files)
-  const context = { listeners: sketchListeners(source.value), upstreams: new Set(upstreamNames(source.value)), texts }
+  const sets = readAddressSets(source, texts)
+  const context = {
+    listeners: sketchListeners(source.value),
+    upstreams: new Set(upstreamNames(source.value)),
+    addressSets: sets.names,
+    texts,
+  }
   const included = findIncluded(source.value, file, files)
-  const main = validateMain(source, [...included.mistakes, ...checkUpstreams(source.value, { file, texts })])
+  const others = [...included.mistakes, ...checkUpstreams(source.value, { file, texts })]
+  const main = validateMain(source, sets, others)
   const taken = takenNames(source)
   const parts = included.files.map((each) => readIncluded({ ...each, main: source, files, parse, context, taken }))
   const sites = withConflicts([...readMainSites(source, context), ...parts.flatMap((part) => part.sites)])
   return {
-    config: main.output && toConfig(main.output, { source, texts, sites, parts }),
+    config: main.output && toConfig(main.output, { source, texts, sets, sites, parts }),
     errors: main.errors,
     brokenSites: sites.filter(({ errors }) => errors.length > 0).map(toBrokenSite),
     files: [file, ...included.files.map(({ path }) => path), ...texts.paths],
@@ -80,14 +88,20 @@ interface ValidMain {
 }
 
 // Without its sites: each is judged alone, or one mistake would take all.
-function validateMain(source: Source, otherMistakes: readonly Mistake[]): ValidMain {
+function validateMain(source: Source, sets: AddressSets, otherMistakes: readonly Mistake[]): ValidMain {
   const { value } = source
   const hasSites = isMap(value) && Array.isArray(value['vhosts'])
   const { output, mistakes } = validate(mainSchema, hasSites ? { ...value, vhosts: [] } : value, 'a configuration')
   const unreadable = source.mistakes.filter(({ path }) => path[0] !== 'vhosts' || path.length < 2)
-  const found = [...mistakes, ...checkListeners(value), ...checkIncludes(value), ...otherMistakes]
+  const found = [
+    ...mistakes,
+    ...checkListeners(value, sets.names),
+    ...sets.mistakes,
+    ...checkIncludes(value),
+    ...otherMistakes,
+  ]
   const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
-  const errors = [...unreadable, ...others].map((mistake) => locate(mistake, source)).sort(byPlace)
+  const errors = [...[...unreadable, ...others].map((mistake) => locate(mistake, source)).sort(byPlace), ...sets.errors]
   return { output: errors.length === 0 ? output : undefined, errors }
 }
 
@@ -107,12 +121,13 @@ function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
 interface Parts {
   readonly source: Source
   readonly texts: Texts
+  readonly sets: AddressSets
   readonly sites: readonly ReadSite[]
   /** The included files. */
   readonly parts: readonly ReadFile[]
 }
 
-function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Config {
+function toConfig(main: MainInput, { source, texts, sets, sites, parts }: Parts): Config {
   const { fallbackCertificate: fallback, log } = main
   const named = [
     ...toUpstreams(main.upstreams, { source, texts }, main),
@@ -125,11 +140,12 @@ function toConfig(main: MainInput, { source, texts, sites, parts }: Parts): Conf
       tls: listener.tls !== false,
       tlsSettings: typeof listener.tls === 'boolean' ? listenerTlsSchema.parse({}) : listener.tls,
       http2: listener.tls !== false && listener.http2,
-      proxyProtocol: listener.proxyProtocol,
+      ...toListenerAddresses(listener, sets.byName),
       place: source.place(['listeners', index], 'value'),
     })),
+    addressSets: sets.byName,
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
-    vhosts: sites.flatMap((site) => soundVhosts(site, { ...main, upstreams })),
+    vhosts: sites.flatMap((site) => soundVhosts(site, { ...main, upstreams, addressSets: sets.byName })),
     upstreams: upstreams.all,
     reload: main.reload,
     timeouts: main.timeouts,

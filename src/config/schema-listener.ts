@@ -2,13 +2,13 @@
 
 import { z } from 'zod'
 import { parseBind } from '../net/address.js'
-import { parseCidr } from '../net/cidr.js'
+import { addressSources, clientAddress, listenerAllowSchema } from './schema-addresses.js'
 import { list, name, readBy } from './schema-parts.js'
 import { listenerTlsSchema } from './schema-tls.js'
 
 const proxyProtocolSchema = z.strictObject({
-  from: list(readBy(parseCidr), 1, 10_000).describe(
-    'Addresses and CIDR ranges whose headers are believed, held against the measured peer.',
+  from: addressSources().describe(
+    'Addresses, CIDR ranges and names of `addressSets` whose headers are believed, held against the measured peer.',
   ),
   mode: z
     .enum(['require', 'optional', 'off'])
@@ -41,10 +41,20 @@ export const listenerSchema = z
       .boolean()
       .default(false)
       .describe(
-        'Whether known hosts are sent to https with 308, all but /.well-known/acme-challenge/; plain listeners only.',
+        'Whether known hosts are sent to https with 308, all but /.well-known/acme-challenge/ and what `trustProto` knows to be https; plain listeners only.',
       ),
     proxyProtocol: proxyProtocolSchema
       .optional()
       .describe('PROXY headers of forwarders in front, before TLS; left out, none is looked for.'),
+    clientAddress: clientAddress()
+      .optional()
+      .describe('The request header in which a CDN names the client, or a list: the first whose `from` fits counts.'),
+    trustProto: z
+      .boolean()
+      .default(false)
+      .describe('Whether X-Forwarded-Proto is believed of the sources of `clientAddress`.'),
+    allow: listenerAllowSchema
+      .optional()
+      .describe('The only addresses that may connect, TLS or not; left out, every address may.'),
   })
   .describe('A bound, named address.')

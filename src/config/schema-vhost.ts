@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { normalizeSitePattern } from '../net/hostname.js'
 import { parsePathPrefix, parseRedirectTarget } from '../net/path-prefix.js'
+import { siteAllowSchema } from './schema-addresses.js'
 import { requestBodyBytes } from './schema-limits.js'
 import { headerName, list, name, path, readBy, whole } from './schema-parts.js'
 import { clientCertificateSchema, siteTlsSchema } from './schema-tls.js'
@@ -113,6 +114,7 @@ export const vhostSchema = z
     timeouts: upstreamTimeouts(() => 'as the upstream says')
       .prefault({})
       .describe("How long things may take for this site, in place of its upstreams' timeouts."),
+    allow: siteAllowSchema.optional().describe('The only addresses that it serves; left out, it serves every address.'),
     limits: siteLimitsSchema.prefault({}).describe('How much there may be for this site.'),
     via: z
       .boolean()

@@ -2,6 +2,7 @@
 // validation, of the JSON Schema and of the README's reference. Sense across keys is the work of the check files.
 
 import { z } from 'zod'
+import { addressSetsSchema } from './schema-addresses.js'
 import { limitsSchema } from './schema-limits.js'
 import { listenerSchema } from './schema-listener.js'
 import { toSchemaNode } from './schema-node.js'
@@ -62,6 +63,9 @@ const logSchema = z.strictObject({
 /** The main file. */
 export const mainSchema = z.strictObject({
   listeners: list(listenerSchema, 1, 100).describe('Addresses to accept connections on.'),
+  addressSets: addressSetsSchema
+    .prefault({})
+    .describe('Files of addresses by name, for `from` to refer to; none may be empty, and changes are followed.'),
   fallbackCertificate: certificateSchema
     .optional()
     .describe(

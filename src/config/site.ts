@@ -2,11 +2,12 @@
 
 import { dirname, resolve } from 'node:path'
 import { normalizeSitePattern } from '../net/hostname.js'
+import { toAddresses } from './address-sets.js'
 import { toAnswer, toRoutes } from './answer.js'
 import { servingListeners } from './check.js'
 import { checkSite, type SiteSurrounding } from './check-site.js'
 import { toClientCertificate } from './client-certificate.js'
-import type { CertificateFiles, VhostConfig } from './config.js'
+import type { AddressSetConfig, CertificateFiles, VhostConfig } from './config.js'
 import type { ConfigError } from './config-error.js'
 import { readErrorPages } from './error-pages.js'
 import { toHeaders } from './header-policy.js'
@@ -48,6 +49,7 @@ export interface ReadSite extends Claimant {
 /** What a site inherits from the main file. */
 export type SiteDefaults = Pick<MainInput, 'via' | 'log' | 'timeouts' | 'limits'> & {
   readonly upstreams: UpstreamDirectory
+  readonly addressSets: ReadonlyMap<string, AddressSetConfig>
 }
 
 /** What a site may refer to. */
@@ -105,6 +107,7 @@ function toVhost(input: VhostInput, { source, path, listeners, texts, main }: Su
     headers: toHeaders(input.headers),
     errorPages: readErrorPages(input.errors, { file: source.file, texts }),
     limits: { requestBodyBytes: requestBodyBytes ?? Number.POSITIVE_INFINITY },
+    allow: input.allow && { of: input.allow.of, from: toAddresses(input.allow.from, main.addressSets) },
     via: input.via ?? main.via,
     log: { access: input.log.access ?? main.log.access },
   }

@@ -21,7 +21,17 @@ export function admit(exchange: Exchange, site: VirtualHost): Failure | undefine
   const { policy, isRequired } = clientCertificate
   const { clientProof } = connection
   exchange.client = clientProof && judgeClient(policy, clientProof, Date.now())
-  return isRequired ? certificateRefusal(policy.id, connection, exchange.client) : undefined
+  const refusal = isRequired ? certificateRefusal(policy.id, connection, exchange.client) : undefined
+  if (refusal !== undefined) exchange.isConnectionStale = isStale(exchange, site, refusal)
+  return refusal
+}
+
+// CDNs keep connections for hours. One whose certificate has ended, or that was opened for this very site before a reload
+// changed the demand, would be refused all that time, where a new one shows the renewed certificate or is asked for one.
+function isStale({ downstream, view }: Exchange, site: VirtualHost, { code }: Failure): boolean {
+  if (code === 'client_certificate_expired') return true
+  const { sni } = downstream.connection
+  return code === 'client_certificate_other_connection' && sni !== null && view.sites.get(sni) === site
 }
 
 // 421 (RFC 9110 §15.5.20) tells a client to come again on a connection of its own for this name, which will be asked under

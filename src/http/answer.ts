@@ -12,6 +12,8 @@ interface FailedExchange {
   readonly method: string
   readonly requestId: string
   readonly site: VirtualHost | undefined
+  /** Whether the client would do better on another connection. */
+  readonly isConnectionStale: boolean
 }
 
 /** A head and its body, ready for `Downstream.respond`. */
@@ -74,6 +76,7 @@ export function failureAnswer(failure: Failure, exchange: FailedExchange): Answe
   headers.add('cache-control', 'no-store')
   // No endpoint is available, or all are busy.
   if (status === 503 && failure.side === 'upstream') headers.add('retry-after', retryAfterSeconds)
+  if (exchange.isConnectionStale) return { ...answer, head: { ...answer.head, endsConnection: true } }
   // RFC 9112 §2.2, §3.2: who sends a malformed request may mean something else by what follows it.
   return status === 400 ? { ...answer, head: { ...answer.head, isLast: true } } : answer
 }

@@ -7,6 +7,7 @@ import { nowMs } from '../wire/deadlines.js'
 import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
+import type { HeaderClaim } from './client-claims.js'
 import { applyPolicy } from './header-policy.js'
 import type { OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
@@ -25,6 +26,8 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   readonly target: string
   readonly requestId = nextRequestId()
   readonly startedMs = nowMs()
+  /** What is believed of the request's own headers; undefined where nothing is looked for, or believed. */
+  claim: HeaderClaim | undefined
   host: string | null = null
   site: VirtualHost | undefined
   status: number | null = null
@@ -38,6 +41,8 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   failedAttempts: string[] | undefined
   /** What is known of the client where the site demands a certificate and the handshake asked for one. */
   client: ClientVerdict | undefined
+  /** Whether what is refused here may be granted on a connection that is opened for the same name now. */
+  isConnectionStale = false
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
   readonly #log: AccessLog
@@ -79,11 +84,38 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   }
 
   get claimed(): string | null {
-    return this.downstream.connection.claimed
+    return this.claim?.address ?? this.downstream.connection.claimed
   }
 
   get claimedBy(): string | null {
-    return this.downstream.connection.claimedBy
+    return this.#isClaimedByHeader ? (this.claim?.by ?? null) : this.downstream.connection.claimedBy
+  }
+
+  get connectionClaimed(): string | undefined {
+    return this.#isClaimedByHeader ? (this.downstream.connection.claimed ?? undefined) : undefined
+  }
+
+  get connectionClaimedBy(): string | undefined {
+    return this.#isClaimedByHeader ? (this.downstream.connection.claimedBy ?? undefined) : undefined
+  }
+
+  get claimRefused(): string | undefined {
+    return this.claim?.mistake
+  }
+
+  get #isClaimedByHeader(): boolean {
+    return this.claim !== undefined && this.claim.address !== null
+  }
+
+  /** The client as far as anybody believed knows it, without a port: what endpoints are told and what balancing asks. */
+  get clientAddress(): string {
+    const { claimedAddress, peerAddress } = this.downstream.connection
+    return this.claim?.address ?? claimedAddress ?? peerAddress
+  }
+
+  /** How the client asked, as far as anybody believed knows it. */
+  get scheme(): 'http' | 'https' {
+    return this.claim?.scheme ?? (this.view.isSecure ? 'https' : 'http')
   }
 
   get clientCertificate(): RequestEntry['clientCertificate'] {

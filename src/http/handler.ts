@@ -16,6 +16,7 @@ const challengePath = '/.well-known/acme-challenge/'
 
 const badAuthority = new Failure('bad_authority', 'not exactly one host name')
 const ambiguousPath = new Failure('ambiguous_path', 'a dot segment, or a path that another reader takes for another')
+const peerNotAllowed = new Failure('peer_not_allowed', 'the address is not among those that the site serves')
 const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
 
 /** Answers the requests of one listener. */
@@ -31,13 +32,15 @@ export class RequestHandler implements RequestService {
   handle(downstream: Downstream): void {
     const view = this.#view()
     const exchange = new Exchange(downstream, view, this.#log)
+    if (view.claims !== undefined) exchange.claim = view.claims.judge(downstream)
     const host = requestedHost(downstream.request)
     if (host === undefined) return exchange.fail(badAuthority)
     exchange.host = host.name
     const site = view.sites.get(host.name)
     if (site === undefined) return exchange.fail(unknownHost)
     exchange.site = site
-    if (view.redirectToHttps && !downstream.request.target.startsWith(challengePath)) {
+    if (site.allow !== undefined && !site.allow.admits(exchange)) return exchange.fail(peerNotAllowed)
+    if (view.redirectToHttps && exchange.scheme === 'http' && !downstream.request.target.startsWith(challengePath)) {
       return answerWhole(exchange, redirectAnswer(308, `https://${authorityOf(host.name)}${pathOf(downstream)}`))
     }
     const refusal = admit(exchange, site)

@@ -21,6 +21,7 @@ const claims = [
   Field.xForwardedHost,
   Field.xForwardedPort,
   Field.forwarded,
+  Field.claim,
   Field.xRequestId,
   Field.proxyAuthorization,
   Field.proxy,
@@ -39,6 +40,7 @@ const neverNominated = tableOf([
   Field.transferEncoding,
   Field.authorization,
   Field.cookie,
+  Field.believed,
 ])
 
 /** What the lines of our own say. */

@@ -7,7 +7,7 @@ export interface OpenTunnel {
   fail(failure: Failure): void
 }
 
-const siteRemoved = new Failure('site_removed', 'the site of the tunnel is configured no more')
+const siteRemoved = new Failure('site_removed', 'the site is configured no more, or demands another client certificate')
 
 /** The open tunnels of a site. */
 export class OpenTunnels {

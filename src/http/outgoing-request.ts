@@ -12,10 +12,9 @@ import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
-import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
 import { proxiedClient } from './proxied-client.js'
-import { type PassingBody, requestBody } from './request-body.js'
+import { type RequestBody, requestBody } from './request-body.js'
 import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
@@ -28,7 +27,7 @@ export interface ForwardedRequest extends OutgoingRequest {
   readonly action: ForwardAction
   /** What `Upstream.choose` is asked with. */
   readonly hash: number
-  readonly body: HeldBody | PassingBody | undefined
+  readonly body: RequestBody | undefined
   /** Where the request asks for WebSocket. */
   readonly webSocket: WebSocketBridge | undefined
   /** Whom the connection to the endpoint is for, where it wants to know. */
@@ -61,12 +60,12 @@ export function outgoingRequest(exchange: Exchange, action: ForwardAction, host:
 
 /** Hop-by-hop lines and claims go first, ours come, and what the site wants is last. */
 function prepareLines(exchange: Exchange, action: ForwardAction, host: RequestedHost): void {
-  const { site, view, requestId } = exchange
-  const { request, connection } = exchange.downstream
+  const { site, clientAddress, scheme, requestId } = exchange
+  const { request } = exchange.downstream
   const { headers } = request
   prepareRequest(headers, {
-    clientAddress: connection.claimedAddress ?? connection.peerAddress,
-    scheme: view.isSecure ? 'https' : 'http',
+    clientAddress,
+    scheme,
     host: host.written,
     requestId,
     via: action.via ? viaValue(request) : undefined,
@@ -92,7 +91,7 @@ function http2Fields(headers: HeaderBlock, target: Omit<OutgoingFields, 'headers
   return { ...target, headers: copy }
 }
 
-function bodyOf({ site, view, downstream }: Exchange): HeldBody | PassingBody | undefined {
+function bodyOf({ site, view, downstream }: Exchange): RequestBody | undefined {
   const { request } = downstream
   const { body } = request
   if (body === undefined) return undefined

@@ -4,11 +4,14 @@ import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
 import type { Request } from '../wire/downstream.js'
 import type { Failure } from '../wire/failure.js'
 import { type HeldBodies, HeldBody } from './held-body.js'
+import { KeptBody } from './kept-body.js'
 
 /** A body that knows whether it is gone. */
 export interface RequestBody extends BodySource {
   /** An attempt has begun to take it, and nobody keeps what was taken. */
   readonly isConsumed: boolean
+  /** There will be no other attempt. */
+  release(): void
 }
 
 /** Hears once that a body may be sent on, or that it never will be. */
@@ -18,19 +21,21 @@ export interface BodyObserver {
 }
 
 /** The body of a request as its attempts take it; a `HeldBody` is to be told to gather itself first. */
-export function requestBody(request: Request, source: BodySource, bounds: HeldBodies): HeldBody | PassingBody {
-  return isHeld(request, source.lengthBytes, bounds) ? new HeldBody(source, bounds) : new PassingBody(source)
+export function requestBody(request: Request, source: BodySource, bounds: HeldBodies): RequestBody {
+  if (request.expectsContinue) return new PassingBody(source)
+  if (isDialogue(request, source)) return new KeptBody(source, bounds.bytesMax)
+  const isSmall = source.lengthBytes === unknownLength || source.lengthBytes <= bounds.bytesMax
+  return isSmall ? new HeldBody(source, bounds) : new PassingBody(source)
 }
 
-// Who waits for a 100 sends nothing before it has it. On HTTP/2 a body without a length is how both sides of a stream talk at
+// On HTTP/2 a body without a length is how both sides of a stream talk at
 // once (gRPC): its client may wait for an answer before it ends.
-function isHeld(request: Request, lengthBytes: number, bounds: HeldBodies): boolean {
-  if (request.expectsContinue) return false
-  return lengthBytes === unknownLength ? request.protocol !== 'h2' : lengthBytes <= bounds.bytesMax
+function isDialogue({ protocol }: Request, { lengthBytes }: BodySource): boolean {
+  return protocol === 'h2' && lengthBytes === unknownLength
 }
 
-/** A body that flows through untouched. */
-export class PassingBody implements RequestBody {
+/** A body that flows through untouched: a large one, or that of a client that waits for a 100 before it sends any. */
+class PassingBody implements RequestBody {
   isConsumed = false
   readonly #source: BodySource
 
@@ -45,6 +50,10 @@ export class PassingBody implements RequestBody {
   flow(sink: BodySink): void {
     this.isConsumed = true
     this.#source.flow(sink)
+  }
+
+  release(): void {
+    // Nothing is kept.
   }
 
   resume(): void {

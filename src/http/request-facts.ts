@@ -13,8 +13,7 @@ class ExchangeFacts implements RequestFacts {
   }
 
   get clientAddress(): string {
-    const connection = this.#exchange?.downstream.connection
-    return connection?.claimedAddress ?? connection?.peerAddress ?? ''
+    return this.#exchange?.clientAddress ?? ''
   }
 
   get host(): string {

@@ -2,6 +2,8 @@
 // follows a reload; no match is `undefined`, and there is no default site that anybody could open by mistake.
 import type { ClientPolicy } from '../tls/client-policy.js'
 import type { Upstream } from '../upstream/upstream.js'
+import type { AddressRule } from './address-rule.js'
+import type { ClientClaims } from './client-claims.js'
 import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
 import type { OpenTunnels } from './open-tunnels.js'
@@ -84,6 +86,8 @@ export interface VirtualHost {
   /** By status. */
   readonly errorPages?: ReadonlyMap<number, ErrorPage> | undefined
   readonly requestBodyBytesMax?: number | undefined
+  /** The only addresses that it serves. */
+  readonly allow?: AddressRule | undefined
   readonly clientCertificate?: ClientDemand | undefined
   /** Whether requests over TLS 1.2 are refused, whatever name their connection was opened for. */
   readonly needsTls13?: boolean
@@ -102,7 +106,9 @@ export interface ListenerView {
   readonly generation: number
   readonly isSecure: boolean
   readonly sites: RoutingTable
-  /** Known hosts are sent to https, but for ACME challenges. */
+  /** What request headers are believed; undefined where none are. */
+  readonly claims?: ClientClaims | undefined
+  /** Known hosts are sent to https, but for ACME challenges and what was https in front of a trusted proxy. */
   readonly redirectToHttps: boolean
   /** Whether requests that reach no site are logged. */
   readonly access: boolean

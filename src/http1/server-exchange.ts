@@ -109,7 +109,8 @@ export class ServerExchange implements Downstream, Request, BodySink {
     if (this.isAnswered) return
     this.isAnswered = true
     this.#source = body
-    const isClosing = this.#owner.decideClose(head.isLast === true ? 'demanded' : 'if_needed')
+    const isDemanded = head.isLast === true || head.endsConnection === true
+    const isClosing = this.#owner.decideClose(isDemanded ? 'demanded' : 'if_needed')
     this.#startHead(head)
     if (head.headers.find(Field.date) === -1) out.line('date', httpDate())
     this.#frame(head, body)

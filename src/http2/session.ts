@@ -80,6 +80,8 @@ export interface Session extends FrameSession<Http2Stream> {
   opened(stream: Http2Stream): void
   /** A stream is done: forgotten, and its windows given back. */
   closed(stream: Http2Stream): void
+  /** Says goodbye; what is in flight ends. */
+  drain(): void
   /** Whether a new stream is still taken. */
   readonly isTaking: boolean
   /** Answers a stream with the status of a failure, and tells the service. */

@@ -70,6 +70,7 @@ export class Http2Stream extends OutgoingStream implements Downstream {
       return
     }
     this.#isHeadSent = true
+    if (head.endsConnection === true) this.#session.drain()
     const isBodyless = body === undefined || this.request.method === 'HEAD' || isBodiless(head.status)
     this.#session.outbox.head(this.id, head, isBodyless ? 'none' : 'follows')
     if (isBodyless) {

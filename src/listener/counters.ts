@@ -5,7 +5,8 @@ import type { ProxyHeader } from '../net/proxy-protocol-header.js'
 import type { FoundHeader, ProxyRefusal } from './preamble.js'
 
 /**
- * Of `accepted`, each is `open`, or has had a request, or has failed its handshake, or has closed `withoutRequest`.
+ * Of `accepted`, each is `open`, or has had a request, or has failed its handshake, or has closed `withoutRequest`, or was
+ * `refusedByAllow`.
  * `refusedByLimit` and `acceptErrors` are not among the accepted. PROXY headers are counted where they are looked for;
  * those that were refused are among `handshakesFailed`.
  */
@@ -15,6 +16,7 @@ export interface ListenerCounters {
   handshakesFailed: number
   withoutRequest: number
   refusedByLimit: number
+  refusedByAllow: number
   acceptErrors: number
   /** Sound headers from listed sources. */
   proxyV1: number
@@ -42,6 +44,7 @@ export function newCounters(): ListenerCounters {
     handshakesFailed: 0,
     withoutRequest: 0,
     refusedByLimit: 0,
+    refusedByAllow: 0,
     acceptErrors: 0,
     proxyV1: 0,
     proxyV2: 0,

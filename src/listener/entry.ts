@@ -57,6 +57,11 @@ export class Entry {
     this.#claim = { claimed: formatAddress(address, port), claimedAddress: address, claimedBy }
   }
 
+  /** The address that is nearest to the client, as far as the listener knows. */
+  get clientAddress(): string {
+    return this.#claim.claimedAddress ?? this.peer.peerAddress
+  }
+
   /** Whether the client itself has said anything; a PROXY header is its forwarder's. */
   get hasSpoken(): boolean {
     return this.raw.bytesRead > this.#headerBytes

@@ -6,6 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Connection } from '../wire/connection.js'
+import type { AddressRules } from './address-rules.js'
 import { AgeLimit } from './age-limit.js'
 import { countHeader, type ListenerCounters, newCounters } from './counters.js'
 import { type Agreed, Entry, nothingAgreed, type Served } from './entry.js'
@@ -28,6 +29,8 @@ export interface ListenerSettings {
   readonly handshakeMs: number
   /** Undefined: no PROXY header is looked for. */
   readonly proxyHeader: ProxyHeaderRules | undefined
+  /** Undefined: every address may connect. */
+  readonly allow: AddressRules | undefined
 }
 
 /** What the listener asks of the server. None of these may throw. */
@@ -138,9 +141,25 @@ export class Listener {
     }
     const entry = this.#enter(raw)
     if (entry === undefined) return
+    if (settings.allow?.of === 'peer' && !settings.allow.from.has(entry.peer.peerAddress)) return this.#shutOut(entry)
     this.#arriving.add(entry)
     if (settings.proxyHeader !== undefined) this.#awaitHeader(entry, settings.proxyHeader)
+    else this.#admitClaimed(entry, settings)
+  }
+
+  // A connection without a header, or with one that names nobody, is the peer's own.
+  #admitClaimed(entry: Entry, settings: ListenerSettings): void {
+    const { allow } = settings
+    if (allow?.of === 'claimed' && !allow.from.has(entry.clientAddress)) this.#shutOut(entry)
     else this.#awaitProtocol(entry, settings)
+  }
+
+  /** Closes without a word, and without a line: strangers knock all day. */
+  #shutOut(entry: Entry): void {
+    this.#arriving.delete(entry)
+    entry.stage = 'ended'
+    this.#counters.refusedByAllow += 1
+    entry.raw.destroy()
   }
 
   #enter(raw: Socket): Entry | undefined {
@@ -172,7 +191,7 @@ export class Listener {
       countHeader(this.#counters, found)
       if (found.kind === 'refused') return this.#refuse(entry, found.reason)
       if (found.kind === 'header') entry.take(found.header)
-      this.#awaitProtocol(entry, this.#options.settings())
+      this.#admitClaimed(entry, this.#options.settings())
     })
   }
 

@@ -1,7 +1,7 @@
 // What stands before the first request on a connection: a PROXY header, where one is looked for, which is taken off,
 // then a ClientHello, which is looked at and given back. Pure judgements; the listener asks them in this order.
 
-import type { AddressSet } from '../net/cidr.js'
+import type { AddressTest } from '../net/cidr.js'
 import { type ClientHello, readClientHello } from '../net/client-hello.js'
 import { type RecognizedHeader, readProxyHeader, recognizeProxyHeader } from '../net/proxy-protocol.js'
 import type { ProxyHeader, ProxyMistake } from '../net/proxy-protocol-header.js'
@@ -10,7 +10,7 @@ import type { Judgement } from './first-bytes.js'
 /** Whose PROXY headers are believed, and whether those must send one; nobody else may. */
 export interface ProxyHeaderRules {
   /** Held against the measured peer. */
-  readonly from: AddressSet
+  readonly from: AddressTest
   readonly mode: 'require' | 'optional'
   readonly versions: readonly (1 | 2)[]
 }

@@ -34,8 +34,20 @@ export function parseCidr(raw: string): Parsed<Cidr> {
   }
 }
 
+/** Something that an address is in or not. */
+export interface AddressTest {
+  /** Asks for a literal, in any spelling; what is none is in nothing. */
+  has(address: string): boolean
+}
+
+/** What is in any of some sets; of none, nothing is. */
+export function unionOf(sets: readonly AddressTest[]): AddressTest {
+  const [only] = sets
+  return only !== undefined && sets.length === 1 ? only : { has: (address) => sets.some((set) => set.has(address)) }
+}
+
 /** Whether an address is in any of some ranges; logarithmic in their number. */
-export class AddressSet {
+export class AddressSet implements AddressTest {
   readonly #ipv4: RangeTable
   readonly #ipv6: RangeTable
 
@@ -45,7 +57,6 @@ export class AddressSet {
     this.#ipv6 = new RangeTable(all, ipv6Bytes)
   }
 
-  /** Asks for a literal, in any spelling; what is none is in no set. */
   has(address: string): boolean {
     const bytes = parseIp(address)
     if (bytes === undefined) return false

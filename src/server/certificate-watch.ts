@@ -34,7 +34,8 @@ export class CertificateWatch {
   /** Watches what `snapshot` serves from now on. */
   follow(snapshot: Snapshot): void {
     const users = certificateUsers(snapshot)
-    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users)])
+    const authorities = snapshot.clientAuthorities
+    this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users), ...authorities])
   }
 
   /** Compares what serves with these pairs of files from now on. */

@@ -172,11 +172,11 @@ export class Server {
   }
 
   /** The bound on connections is for all listeners together. */
-  #settingsOf(key: string, { config, limits, timeouts, proxyHeader }: ListenerPlan): ListenerSettings {
+  #settingsOf(key: string, { config, limits, timeouts, proxyHeader, allow }: ListenerPlan): ListenerSettings {
     const { tls, http2 } = config
     const elsewhere = this.#listeners.openConnections - (this.#listeners.get(key)?.counters.open ?? 0)
     const connectionsMax = limits.connections - elsewhere
-    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader }
+    return { tls, http2, handshakeMs: timeouts.handshakeMs, connectionsMax, proxyHeader, allow }
   }
 
   #reportListening(key: string): void {

@@ -70,9 +70,14 @@ interface JudgedSite extends ServingSite {
   readonly serves: DegradedSite['serves'] | 'configured'
 }
 
+/** What is wrong with the files that say whom a site trusts: its upstreams, its clients. */
+export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certificates'>): readonly ConfigError[] {
+  return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
+}
+
 function judge(vhost: VhostConfig, by: Shelves & { readonly renewalGraceMs: number }): JudgedSite {
-  const { certificates: shelf, upstreamTls, clientTrusts, renewalGraceMs } = by
-  const trustErrors = [...upstreamTls.errorsOf(vhost), ...clientTrusts.errorsOf(vhost)]
+  const { certificates: shelf, renewalGraceMs } = by
+  const trustErrors = trustErrorsOf(vhost, by)
   if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)

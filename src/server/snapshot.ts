@@ -3,12 +3,15 @@
 import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
+import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { AddressSet } from '../net/cidr.js'
 import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
+import type { DatedThing } from '../tls/expiry-watch.js'
+import { clientClaims, listenerAllow, proxyHeaderRules } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { Stock } from './load.js'
 import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
@@ -21,6 +24,8 @@ export interface ListenerPlan {
   readonly config: ListenerConfig
   readonly view: ListenerView
   readonly proxyHeader: ProxyHeaderRules | undefined
+  /** Undefined takes everybody. */
+  readonly allow: AddressRules | undefined
   /** Chooses what a handshake is answered with. */
   readonly certificates: CertificateStore
   /** On what terms; undefined stands for a name that cannot be a site's. */
@@ -50,6 +55,8 @@ export interface Snapshot {
   readonly sites: readonly ServingSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
+  /** Those whose client certificates are accepted. */
+  readonly clientAuthorities: readonly DatedThing[]
 }
 
 interface CompiledSite {
@@ -72,10 +79,10 @@ export function compile(
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
   const tunnels = siteTunnels(
-    sites.serving.map(({ vhost }) => vhost.id),
+    sites.serving.map(({ vhost }) => vhost),
     previous?.tunnels,
   )
-  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts }
+  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled = sites.serving.map(({ vhost, certificates }) => {
     return { vhost, certificates, virtualHost: virtualHostOf(vhost, siteParts) }
   })
@@ -89,6 +96,7 @@ export function compile(
     sites: sites.serving,
     degraded: sites.degraded,
     fallback,
+    clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
 }
 
@@ -135,7 +143,8 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
     config: listener,
     origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
     handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
-    proxyHeader: proxyHeaderRules(listener),
+    proxyHeader: proxyHeaderRules(listener, config.addressSets),
+    allow: listenerAllow(listener, config.addressSets),
     limits: { ...config.limits, ...config.limits.http2 },
     timeouts: config.timeouts,
     certificates: new CertificateStore({
@@ -148,6 +157,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.virtualHost },
+      claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
       logQuery: config.log.query,
@@ -155,10 +165,4 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
-}
-
-function proxyHeaderRules({ proxyProtocol }: ListenerConfig): ProxyHeaderRules | undefined {
-  if (proxyProtocol === undefined || proxyProtocol.mode === 'off') return undefined
-  const { from, mode, versions } = proxyProtocol
-  return { from: new AddressSet(from), mode, versions }
 }

@@ -4,8 +4,9 @@ import type { UpstreamConfig } from '../config/upstream-config.js'
 import { headerPolicy } from '../http/header-policy.js'
 import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
 import { formatOrigin } from '../net/origin.js'
+import { type AddressSets, siteAllow } from './addresses.js'
 import type { ClientTrustShelf } from './client-trusts.js'
-import type { SiteTunnels } from './site-tunnels.js'
+import { type SiteTunnels, tunnelKey } from './site-tunnels.js'
 import type { UpstreamCompiler } from './upstreams.js'
 
 /** What sites are compiled with. */
@@ -13,10 +14,12 @@ export interface SiteParts {
   readonly upstreams: UpstreamCompiler
   readonly clientTrusts: ClientTrustShelf
   readonly tunnels: SiteTunnels
+  readonly addressSets: AddressSets
 }
 
 /** Compiles a site; what it does not ask for is left out, so that requests do not ask for it either. */
-export function virtualHostOf(vhost: VhostConfig, { upstreams, clientTrusts, tunnels }: SiteParts): VirtualHost {
+export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost {
+  const { upstreams, clientTrusts, tunnels, addressSets } = parts
   const { headers, routes, errorPages, limits, clientCertificate } = vhost
   const actionAt = (answer: Answer, path: ReplacedPath) => actionOf(answer, path, { vhost, upstreams })
   return {
@@ -32,12 +35,13 @@ export function virtualHostOf(vhost: VhostConfig, { upstreams, clientTrusts, tun
     requestHeaders: headerPolicy(headers.request),
     responseHeaders: headerPolicy(headers.response),
     errorPages: errorPages.length === 0 ? undefined : pagesOf(errorPages),
+    allow: siteAllow(vhost, addressSets),
     clientCertificate: clientCertificate && {
       policy: clientTrusts.policyOf(clientCertificate),
       isRequired: clientCertificate.mode === 'require',
       forward: clientCertificate.forward,
     },
-    tunnels: tunnels.get(vhost.id),
+    tunnels: tunnels.get(tunnelKey(vhost)),
     needsTls13: vhost.minVersion === 'TLSv1.3',
     requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
   }

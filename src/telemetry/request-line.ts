@@ -19,7 +19,7 @@ export interface RequestEntry {
   readonly reason: string
   /** The measured socket address, `ip:port`. */
   readonly peer: string | null
-  /** The client's address as somebody claims it, `ip:port`. */
+  /** The client's address as the claim nearest to it says, with its port where the claim has one. */
   readonly claimed: string | null
   readonly claimedBy: string | null
   readonly upstream: string | null
@@ -41,6 +41,11 @@ export interface RequestEntry {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Attempts that came to nothing before the last one, each as `upstream reason`; `attempts` counts that one too. */
   readonly failedAttempts?: readonly string[] | undefined
+  /** What the PROXY header claims where a request header makes the nearer claim. */
+  readonly connectionClaimed?: string | undefined
+  readonly connectionClaimedBy?: string | undefined
+  /** Why the header that should name the client was not believed. */
+  readonly claimRefused?: string | undefined
 }
 
 /** A line in a buffer that the next line overwrites. */
@@ -100,6 +105,9 @@ const key = {
   headers: Buffer.from(',"headers":{'),
   attempts: Buffer.from(',"attempts":'),
   failedAttempts: Buffer.from(',"failedAttempts":['),
+  connectionClaimed: Buffer.from(',"connectionClaimed":'),
+  connectionClaimedBy: Buffer.from(',"connectionClaimedBy":'),
+  claimRefused: Buffer.from(',"claimRefused":'),
   end: Buffer.from(',"msg":"request"}\n'),
 } as const
 
@@ -134,7 +142,20 @@ function writeLine(bytes: Buffer, entry: RequestEntry, time: Buffer): number {
   if (entry.detail !== undefined) at = writeText(bytes, writeBytes(bytes, at, key.detail), shortened(entry.detail))
   if (entry.headers !== undefined) at = writeHeaders(bytes, at, entry.headers)
   if (entry.failedAttempts !== undefined) at = writeAttempts(bytes, at, entry.failedAttempts)
+  at = writeClaims(bytes, at, entry)
   return writeBytes(bytes, at, key.end)
+}
+
+function writeClaims(bytes: Buffer, start: number, entry: RequestEntry): number {
+  const { connectionClaimed, connectionClaimedBy, claimRefused } = entry
+  let at = start
+  if (connectionClaimed !== undefined) {
+    at = writeText(bytes, writeBytes(bytes, at, key.connectionClaimed), connectionClaimed)
+  }
+  if (connectionClaimedBy !== undefined) {
+    at = writeText(bytes, writeBytes(bytes, at, key.connectionClaimedBy), connectionClaimedBy)
+  }
+  return claimRefused === undefined ? at : writeText(bytes, writeBytes(bytes, at, key.claimRefused), claimRefused)
 }
 
 function writeClient(bytes: Buffer, start: number, client: NonNullable<RequestEntry['clientCertificate']>): number {
@@ -182,7 +203,7 @@ const closingBracket = 0x5d
 
 const constantBytes = Object.values(key).reduce((sum, piece) => sum + piece.length, isoTimeLength)
 const numbersBytesMax = 8 * numberBytesMax
-const textCount = 15
+const textCount = 18
 
 function lineBytesMax(entry: RequestEntry): number {
   const characters =
@@ -200,7 +221,10 @@ function lineBytesMax(entry: RequestEntry): number {
     lengthOf(entry.claimedBy) +
     lengthOf(entry.upstream) +
     lengthOf(entry.requestId) +
-    lengthOf(entry.connectionId)
+    lengthOf(entry.connectionId) +
+    lengthOf(entry.connectionClaimed) +
+    lengthOf(entry.connectionClaimedBy) +
+    lengthOf(entry.claimRefused)
   const known = constantBytes + numbersBytesMax + textBytesMax(characters) + textCount * nullOrQuotesLength
   let more = entry.failedAttempts === undefined ? 0 : textsBytesMax(entry.failedAttempts)
   if (entry.clientCertificate !== undefined) more += textsBytesMax(Object.values(entry.clientCertificate))
@@ -222,6 +246,6 @@ function textsBytesMax(texts: readonly string[]): number {
   return sum
 }
 
-function lengthOf(text: string | null): number {
-  return text === null ? 0 : text.length
+function lengthOf(text: string | null | undefined): number {
+  return text === null || text === undefined ? 0 : text.length
 }

@@ -15,6 +15,7 @@ function codesOf(characters: string): number[] {
   return Array.from(characters, (character) => character.charCodeAt(0))
 }
 
+const lettersAndDigits = new Set(codesOf(`${digits}${letters}`))
 const tokenBytes = codesOf(`!#$%&'*+-.^_\`|~${digits}${letters}${letters.toUpperCase()}`)
 
 /** 1 for a byte of a token: methods, field names, codings (RFC 9110 §5.6.2). */
@@ -32,12 +33,13 @@ export const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 /**
- * A token byte as header names are compared: lower case, `_` as `-`, 0 for what no name may hold.
- * Folding `_` finds look-alikes: many upstreams (CGI, WSGI) cannot tell `X_Forwarded_For` from `X-Forwarded-For`.
+ * A token byte as header names are compared: lower case, every mark as `-`, 0 for what no name may hold. Folding marks
+ * finds look-alikes: CGI and WSGI cannot tell `X_Forwarded_For` from `X-Forwarded-For`, some of them nor `X.Forwarded.For`.
  */
 export const nameFold = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (isTokenByte[byte] === 0) return 0
-  return byte === 0x5f ? 0x2d : (lowerCase[byte] as number)
+  const folded = lowerCase[byte] as number
+  return lettersAndDigits.has(folded) ? folded : 0x2d
 })
 
 /** The value of a hexadecimal digit, 255 for every other byte. */

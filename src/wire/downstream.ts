@@ -36,6 +36,8 @@ export interface ResponseHead {
   readonly headers: HeaderBlock
   /** What the client sent cannot be trusted any further: HTTP/1 ends the connection with this response. */
   readonly isLast?: boolean
+  /** Another connection would do better: HTTP/1 ends this one with the response, HTTP/2 says goodbye and ends what is in flight. */
+  readonly endsConnection?: boolean
 }
 
 /** The client's side of one exchange. Its methods never throw for what a peer did. */

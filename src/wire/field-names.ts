@@ -35,7 +35,11 @@ export const Field = {
   priority: 27,
   clientCert: 28,
   clientCertChain: 29,
-  /** A name that differs from a known one only by `_` for `-`. */
+  /** Any other name under which somebody tells who asks, how or for what: one of `claimNames`. */
+  claim: 31,
+  /** Marks a line that is passed on although its name is that of a claim: it is believed. */
+  believed: 253,
+  /** A name that differs from a known one only by `_`, `.` or the like for `-`. */
   lookAlike: 254,
   /** Marks a line that is not passed on. */
   dropped: 255,
@@ -75,15 +79,33 @@ const spellings: readonly string[] = [
   'client-cert-chain',
 ]
 
+/**
+ * Names that some application or framework takes, out of the box, for the word of a proxy: the client's address, the scheme,
+ * the host, the port or the path that it asked for.
+ */
+const claimNames: readonly string[] = [
+  ...['cf-connecting-ip', 'cf-connecting-ipv6', 'cf-pseudo-ipv4', 'cf-visitor', 'true-client-ip', 'fastly-client-ip'],
+  ...['fastly-ssl', 'cloudfront-viewer-address', 'cloudfront-forwarded-proto', 'fly-client-ip', 'x-azure-clientip'],
+  ...['x-azure-socketip', 'x-appengine-user-ip', 'x-envoy-external-address', 'incap-client-ip', 'x-sucuri-clientip'],
+  ...['ali-cdn-real-ip', 'cdn-src-ip', 'client-ip', 'x-client-ip', 'x-cluster-client-ip', 'x-real-ip', 'x-real-port'],
+  ...['x-remote-ip', 'x-remote-addr', 'remote-addr', 'x-originating-ip', 'proxy-client-ip', 'wl-proxy-client-ip'],
+  ...['x-original-forwarded-for', 'x-original-host', 'x-original-proto', 'x-original-for', 'x-host', 'x-forwarded'],
+  ...['forwarded-for', 'x-forwarded-by', 'x-forwarded-server', 'x-forwarded-scheme', 'x-forwarded-ssl', 'x-scheme'],
+  ...['x-forwarded-protocol', 'x-forwarded-prefix', 'x-url-scheme', 'x-proxied-https', 'front-end-https', 'x-https'],
+  ...['x-original-url', 'x-rewrite-url'],
+]
+
+const known = [...spellings, ...claimNames]
 const slotCount = 256
 const slots = new Uint8Array(slotCount)
-const hashes = Int32Array.from(spellings, (name) => hashOfName(name))
-const spellingBytes = spellings.map((name) => Buffer.from(name))
+const hashes = Int32Array.from(known, (name) => hashOfName(name))
+const spellingBytes = known.map((name) => Buffer.from(name))
+const numbers = Uint8Array.from(known, (_, index) => (index < spellings.length ? index : Field.claim))
 
-for (let id = 1; id < spellings.length; id++) {
-  let slot = (hashes[id] as number) & (slotCount - 1)
+for (let index = 1; index < known.length; index++) {
+  let slot = (hashes[index] as number) & (slotCount - 1)
   while (slots[slot] !== 0) slot = (slot + 1) & (slotCount - 1)
-  slots[slot] = id
+  slots[slot] = index
 }
 
 /** One step of the hash of a name; `folded` comes from `nameFold`. Codecs inline it in their scan. */
@@ -98,24 +120,35 @@ export function hashStep(hash: number, folded: number): number {
 export function findField(bytes: Uint8Array, start: number, end: number, hash: number): number {
   let slot = hash & (slotCount - 1)
   for (;;) {
-    const id = slots[slot] as number
-    if (id === 0) return Field.other
-    if (hashes[id] === hash) return matchSpelling(bytes, start, end, id)
+    const index = slots[slot] as number
+    if (index === 0) return Field.other
+    if (hashes[index] === hash) return matchSpelling(bytes, start, end, index)
     slot = (slot + 1) & (slotCount - 1)
   }
 }
 
-function matchSpelling(bytes: Uint8Array, start: number, end: number, id: number): number {
-  const spelling = spellingBytes[id] as Uint8Array
+/** Whether the name that stands at `start` to `end` is `spelling` (lower case) or a look-alike of it. */
+export function isAlike(bytes: Uint8Array, start: number, end: number, spelling: Uint8Array): boolean {
+  if (spelling.length !== end - start) return false
+  for (let index = 0; index < spelling.length; index++) {
+    if (nameFold[bytes[start + index] as number] !== nameFold[spelling[index] as number]) return false
+  }
+  return true
+}
+
+function matchSpelling(bytes: Uint8Array, start: number, end: number, known: number): number {
+  const spelling = spellingBytes[known] as Uint8Array
   if (spelling.length !== end - start) return Field.other
   let isLookAlike = false
   for (let index = 0; index < spelling.length; index++) {
     const byte = bytes[start + index] as number
     if (nameFold[byte] !== spelling[index]) return Field.other
-    if (byte === 0x5f) isLookAlike = true
+    if (spelling[index] === dash && byte !== dash) isLookAlike = true
   }
-  return isLookAlike ? Field.lookAlike : id
+  return isLookAlike ? Field.lookAlike : (numbers[known] as number)
 }
+
+const dash = 0x2d
 
 function hashOfName(name: string): number {
   let hash = 0

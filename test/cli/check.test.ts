@@ -250,3 +250,27 @@ test('an escape sequence in a file reaches no terminal', async (context) => {
   assert.ok(!stdout.includes('\u001b'))
   assert.equal(code, 1)
 })
+
+test('what a site demands of clients is checked too: its authorities, and where nobody could show a certificate', async (context) => {
+  const workspace = await twoSitesIn(context)
+  const main = twoSites
+    .replace('    respond:', '    clientCertificate: { ca: ../certs/clients.pem }\n    respond:')
+    .replace('    upstream:', '    clientCertificate: { ca: ../certs/a.pem }\n    upstream:')
+  workspace.write('config/hostward.yaml', main)
+  workspace.write('certs/clients.pem', '')
+  const { stdout, code } = await workspace.run('check')
+  assert.equal(code, 1)
+  assert.match(stdout, /clients\.pem: the file is empty/)
+  assert.match(stdout, /a\.pem: certificate 1 of 2 \(.*\) is no authority/)
+})
+
+test('a site that demands client certificates is warned of where it is closed for want of TLS', async (context) => {
+  const workspace = await twoSitesIn(context)
+  const demand = '    clientCertificate: { ca: ../certs/clients.pem }\n    listeners: [public, plain]\n    respond:'
+  const main = twoSites.replace('    redirectToHttps: true\n', '').replace('    respond:', demand)
+  workspace.write('config/hostward.yaml', main)
+  workspace.write('certs/clients.pem', (await makeAuthority()).cert)
+  const { stdout, code } = await workspace.run('check')
+  assert.equal(code, 0)
+  assert.match(stdout, /the site is closed on listener "plain": without TLS nobody can show/)
+})

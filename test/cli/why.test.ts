@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { makeAuthority } from '../support/certificates.js'
 import { lasting, Workspace } from './workspace.js'
 
 const listeners = `listeners:
@@ -316,4 +317,19 @@ test('a path that does not begin with a slash is told', async (context) => {
   const { code, stderr } = await workspace.run('why', '--host', 'a.example', '--path', 'api')
   assert.equal(code, 2)
   assert.match(stderr, /"api" is no path/)
+})
+
+test('a site that demands client certificates is served where the connection is asked for one', async (context) => {
+  const main = withFallback
+    .replace('    respond:', '    clientCertificate: { ca: ../certs/clients.pem }\n    respond:')
+    .replace('    listeners: [public]\n', '    listeners: [public, plain]\n')
+  const workspace = await sites(context, main)
+  workspace.write('certs/clients.pem', (await makeAuthority()).cert)
+  const own = await workspace.run('why', '--host', 'b.example')
+  assert.match(own.stdout, /answer {7}503 with the configured body/)
+  assert.match(own.stdout, /hint {9}it demands a client certificate: a connection that was opened for its name/)
+  assert.match(own.stdout, /308 to https:\/\/b\.example .*ACME challenges: 421 client_certificate_other_connection/)
+  const other = await workspace.run('why', '--listener', 'public', '--host', 'b.example', '--sni', 'a.example')
+  assert.match(other.stdout, /answer {7}421 client_certificate_other_connection/)
+  assert.equal(other.code, 1)
 })

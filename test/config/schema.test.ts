@@ -111,7 +111,10 @@ describe('a value in a message', () => {
 })
 
 function isTaken(key: string, value: number): boolean {
-  const text = `listeners: [{ name: public, bind: ":443" }]\n${textWith(key, value)}`
+  const [listener, ofListener] = /^listeners\[\]\.(.+)$/.exec(key) ?? []
+  const more = listener === undefined ? '' : `, ${nested(ofListener, value)}`
+  const rest = listener === undefined ? textWith(key, value) : ''
+  const text = `listeners: [{ name: public, bind: ":443"${more} }]\n${rest}`
   const { errors, brokenSites } = loadConfig(`${directory}/hostward.yaml`, onlyFile(text))
   return errors.length + brokenSites.length === 0
 }
@@ -139,6 +142,7 @@ function nested(key: string, value: number): string {
 }
 
 function within(inner: string, name: string): string {
+  if (name === 'clientAddress') return `{ clientAddress: { from: ["::1"], header: X-Real-IP, ${inner.slice(2)} }`
   if (name === 'routes[]') return `{ routes: [{ path: /a, ${inner.slice(2)}] }`
   return `{ ${name}: ${inner} }`
 }

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { connect as connectPlain } from 'node:net'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
 import { type CertificatePair, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 import { within } from '../support/deadline.js'
 import { RunningServer } from '../support/running-server.js'
@@ -71,10 +73,12 @@ const otherDemand = { clientCertificate: { ca: 'other.pem' } }
 
 test('a demand that a reload brings holds for open connections, and changes no answer of any other site', async (t) => {
   const { running, site } = await start(t, (site) => [site('a.example'), site('b.example')])
-  const open = await openAll(running, 'a.example', client)
-  assert.deepEqual(await statuses(open, 'a.example'), [200, 200])
+  const open = await openAll(running, 'b.example', client)
+  const stale = await openAll(running, 'a.example', client)
+  assert.deepEqual(await statuses([...open, ...stale], 'a.example'), [200, 200, 200, 200])
   await running.reload({ vhosts: [site('a.example', demand), site('b.example')] })
-  assert.deepEqual(await statuses(open, 'a.example'), [421, 421], 'nobody was asked on these')
+  assert.deepEqual(await statuses([...open, ...stale], 'a.example'), [421, 421, 421, 421], 'nobody was asked on these')
+  await Promise.all(stale.map((connection) => connection.ended()))
   assert.deepEqual(await statuses(open, 'b.example'), [200, 200])
   assert.deepEqual(await statuses(await openAll(running, 'a.example', client), 'a.example'), [200, 200])
   await running.reload({ vhosts: [site('a.example'), site('b.example')] })
@@ -82,8 +86,11 @@ test('a demand that a reload brings holds for open connections, and changes no a
 })
 
 test('an authority that a reload takes away is trusted no more on open connections, one that it brings is at once', async (t) => {
-  const { running, workspace } = await start(t, (site) => [site('a.example', demand), site('b.example')])
-  const open = await openAll(running, 'a.example', client)
+  const equal = { clientCertificate: { ca: 'equal.pem' } }
+  const { running, workspace, site } = await start(t, (site) => [site('b.example')])
+  workspace.write('equal.pem', root.cert)
+  await running.reload({ vhosts: [site('a.example', demand), site('equal.example', equal), site('b.example')] })
+  const open = await openAll(running, 'equal.example', client)
   assert.deepEqual(await statuses(open, 'a.example'), [200, 200])
   await running.log.after(() => workspace.write('ca.pem', otherRoot.cert), { event: 'config_reloaded' })
   assert.deepEqual(await statuses(open, 'a.example'), [421, 421])
@@ -100,6 +107,7 @@ test('pins that a reload changes hold for open connections', async (t) => {
   assert.deepEqual(await statuses(open, 'a.example'), [200, 200])
   await running.reload({ vhosts: [site('a.example', pinned(['CN=somebody else']))] })
   assert.deepEqual(await statuses(open, 'a.example'), [421, 421])
+  await Promise.all(open.map((connection) => connection.ended()))
   assert.deepEqual(await statuses(await openAll(running, 'a.example', client), 'a.example'), [403, 403])
 })
 
@@ -126,13 +134,15 @@ test('a certificate that ends is refused on the connection that it opened', asyn
   const short = await makeCertificate({ issuer: intermediate, notAfter: new Date(Date.now() + 3_000) })
   const open = await openAll(running, 'a.example', short)
   assert.deepEqual(await statuses(open, 'a.example'), [200, 200])
-  const ended = async (): Promise<void> => {
-    while ((await statuses(open, 'a.example')).join() !== '403,403') await delay(100)
+  const untilRefused = async (connection: WireConnection): Promise<void> => {
+    for (let status = 200; status === 200; status = (await connection.ask('a.example')).status) await delay(100)
+    // A renewed certificate comes on a new connection, and this one would be refused as long as it is pooled.
+    await connection.ended()
   }
-  await within('the end of the certificate', ended())
-  const line = await running.log.line({ event: 'request', status: 403 })
+  await within('the end of the certificate', Promise.all(open.map(untilRefused)))
+  const line = await running.log.line({ event: 'request', status: 403 }, 2)
   assert.equal(line['reason'], 'client_certificate_expired')
-  assert.deepEqual(await statuses(open, 'b.example'), [200, 200])
+  assert.deepEqual(await statuses(await openAll(running, 'a.example', client), 'a.example'), [200, 200])
 })
 
 test('a service is told of a good certificate alone, and of nothing that the client says itself', async (t) => {
@@ -143,7 +153,16 @@ test('a service is told of a good certificate alone, and of nothing that the cli
     site('untold.example', { clientCertificate: { ca: 'ca.pem' } }),
     site('open.example'),
   ])
-  const lies = ['Client-Cert', 'client_cert', 'CLIENT-CERT-CHAIN', 'Client_Cert-Chain', 'X-Who', 'x_who']
+  const lies = [
+    'Client-Cert',
+    'client_cert',
+    'CLIENT-CERT-CHAIN',
+    'Client_Cert-Chain',
+    'X-Who',
+    'x_who',
+    'x.who',
+    'client.cert',
+  ]
   const tell = async (servername: string, host: string, pair?: CertificatePair): Promise<Record<string, string>> => {
     const connection = await connectHttp1({
       port: running.port(),
@@ -171,6 +190,7 @@ test('a service is told of a good certificate alone, and of nothing that the cli
   }
   const own = await tell('own.example', 'own.example', client)
   assert.deepEqual([own['x-who'], own['x_who'], own['client-cert']], [derOf(client.cert), undefined, undefined])
+  assert.deepEqual([own['x.who'], own['client.cert']], [undefined, undefined])
   const other = await tell('told.example', 'own.example', client)
   assert.equal(other['x-who'], derOf(client.cert), 'equal policies are interchangeable, whatever each forwards')
   const nobody = await tell('open.example', 'own.example', client)
@@ -261,4 +281,60 @@ test('a listener speaks the versions and the ciphers that it is set to, and a re
   await running.reload(listener({ minVersion: 'TLSv1.3' }))
   await assert.rejects(cipherOver('TLSv1.2'))
   assert.equal(await cipherOver('TLSv1.3'), 'TLS_AES_256_GCM_SHA384')
+})
+
+test('an authority of client certificates that nears its end is told of like a certificate, with its sites', async (t) => {
+  const notBefore = new Date(Date.now() - 30 * 86_400_000)
+  const notAfter = new Date(Date.now() + 3_600_000)
+  const ending = await makeAuthority({ commonName: 'ending', notBefore, notAfter })
+  const { running, workspace, site } = await start(t, (site) => [site('b.example')])
+  workspace.write('ending.pem', root.cert + ending.cert)
+  const both = ['a.example', 'c.example'].map((host) => site(host, { clientCertificate: { ca: 'ending.pem' } }))
+  const told = { event: 'certificate_expiry', kind: 'client_ca' }
+  const line = await running.log.after(() => running.change({ vhosts: both }), told)
+  assert.deepEqual([line['vhosts'], line['state']], [['a.example', 'c.example'], 'critical'])
+  assert.match(String(line['certificate']), /^CN=ending/)
+})
+
+test('a site that demands a certificate is announced to no connection', async (t) => {
+  const listeners = [{ name: 'public', bind: '127.0.0.1:0', announceOrigins: true }]
+  const { running } = await start(t, (site) => [site('a.example', demand), site('b.example')], { listeners })
+  for (const servername of ['a.example', 'b.example']) {
+    const session = connectHttp2('https://localhost', {
+      createConnection: () =>
+        connectTls({
+          port: running.port(),
+          host: '127.0.0.1',
+          servername,
+          rejectUnauthorized: false,
+          ALPNProtocols: ['h2'],
+        }),
+    })
+    const [origins] = await within('the frame', once(session, 'origin'))
+    assert.deepEqual(origins, ['https://b.example'])
+    session.destroy()
+  }
+})
+
+test('a session outlives a reload that leaves its site as it was, and ends with one that makes the site demand a certificate', async (t) => {
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const { running, site } = await start(t, (site) => [site('a.example')])
+    const open = async (session?: Buffer): Promise<{ isResumed: boolean; session: Buffer | undefined }> => {
+      const tls = { minVersion: version, maxVersion: version, ...shown(client), ...(session && { session }) }
+      const connection = await connectHttp1({ port: running.port(), servername: 'a.example', tls })
+      let made: Buffer | undefined = connection.socket.getSession()
+      connection.socket.on('session', (ticket: Buffer) => {
+        made = ticket
+      })
+      const isResumed = connection.socket.isSessionReused()
+      await connection.ask('a.example')
+      connection.close()
+      return { isResumed, session: made }
+    }
+    const { session } = await open()
+    await running.reload({ vhosts: [site('a.example', { via: false }), site('b.example')] })
+    assert.equal((await open(session)).isResumed, true, version)
+    await running.reload({ vhosts: [site('a.example', demand), site('b.example')] })
+    assert.equal((await open(session)).isResumed, false, version)
+  }
 })

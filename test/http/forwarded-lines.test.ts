@@ -50,6 +50,23 @@ describe('the lines that an endpoint gets', () => {
     assert.deepEqual(named(lines, 'forwarded'), ['forwarded: for=127.0.0.1;host="A.Example.:8443";proto=https'])
   })
 
+  test('lose what some framework takes for the word of a proxy, and every look-alike', async () => {
+    await open()
+    const names = ['X-Real-IP', 'True-Client-IP', 'X-Original-Forwarded-For', 'X-Forwarded-Ssl', 'CF-Visitor']
+    const others = [
+      'X-Rewrite-URL',
+      'Client-IP',
+      'X_Real_IP',
+      'X.Forwarded.For',
+      'x~forwarded-proto',
+      'X-Forwarded_Host',
+    ]
+    const claims = [...names, ...others].map((name) => `${name}: forged\r\n`)
+    const lines = await linesFor(`Host: a.example\r\n${claims.join('')}X-Real: kept\r\nX.Y: kept\r\n`)
+    assert.deepEqual(lines.slice(0, 3), ['Host: a.example', 'X-Real: kept', 'X.Y: kept'])
+    assert.equal(lines.join().includes('forged'), false)
+  })
+
   test('quote what RFC 7239 wants quoted', async () => {
     await open()
     const lines = await linesFor('Host: [::1]\r\n')

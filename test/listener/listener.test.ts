@@ -19,7 +19,14 @@ function listenerOn(host: string, port: number): Listener {
     name: 'second',
     host,
     port,
-    settings: () => ({ tls: true, http2: true, connectionsMax: 1, handshakeMs: 1000, proxyHeader: undefined }),
+    settings: () => ({
+      tls: true,
+      http2: true,
+      connectionsMax: 1,
+      handshakeMs: 1000,
+      proxyHeader: undefined,
+      allow: undefined,
+    }),
     hooks: {
       choose: () => undefined,
       serve: () => ({ requests: 0, drain: () => {}, destroy: () => {} }),

@@ -54,6 +54,7 @@ export async function openRig(test: TestContext, options: RigOptions = {}): Prom
     connectionsMax: 2000,
     handshakeMs: 30_000,
     proxyHeader: undefined,
+    allow: undefined,
     ...options.settings,
   }
   const events = { served: [] as Connection[], failures: [] as Rig['failures'], drained: [] as string[] }

@@ -6,6 +6,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { encodeProxyV2 } from '../../src/net/proxy-protocol-v2.js'
+import { until } from '../support/deadline.js'
 import { RunningServer } from '../support/running-server.js'
 import { response, ScriptedUpstream, type UpstreamConnection } from '../support/scripted-upstream.js'
 import { Http1Client } from '../support/wires.js'
@@ -19,13 +20,17 @@ function answerRequests({ received, socket }: UpstreamConnection): void {
   if (received.endsWith('\r\n\r\n')) socket.write(response('ok'))
 }
 
-async function start(t: TestContext, more: object): Promise<{ running: RunningServer; endpoint: ScriptedUpstream }> {
+async function start(
+  t: TestContext,
+  more: object,
+  listener: object = {},
+): Promise<{ running: RunningServer; endpoint: ScriptedUpstream }> {
   const endpoint = await new ScriptedUpstream(answerRequests).open()
   t.after(() => endpoint.close())
   const workspace = new Workspace()
   const pair = await workspace.pair('site', { names: [host] })
   const main = {
-    listeners: [{ name: 'public', bind: '127.0.0.1:0', proxyProtocol }],
+    listeners: [{ name: 'public', bind: '127.0.0.1:0', proxyProtocol, ...listener }],
     upstreams: { app: { endpoints: [`http://127.0.0.1:${endpoint.port}`], ...more } },
     vhosts: [{ hosts: [host], certificate: filesOf(pair), upstream: 'app' }],
   }
@@ -70,6 +75,22 @@ test('the client that a trusted header claims is the one that the endpoint is to
   }
   assert.deepEqual(
     endpoint.connections.map(({ received }, index) => received.startsWith(claims[index] ?? '-')),
+    [true, true],
+  )
+})
+
+test('the client that a trusted request header names is the one that the endpoint is told, without a port', async (t) => {
+  const clientAddress = { from: ['192.0.2.0/24'], header: 'X-Real-IP' }
+  const { running, endpoint } = await start(t, { proxyProtocol: 'v2' }, { clientAddress })
+  const client = await connectBehind(t, running, headerFor(running, '192.0.2.7', 54_321))
+  const named = ['203.0.113.9', '2001:db8::9', '203.0.113.9']
+  for (const [index, address] of named.entries()) {
+    client.socket.write(`GET /${index} HTTP/1.1\r\nHost: ${host}\r\nX-Real-IP: ${address}\r\n\r\n`)
+    await until('the request is there', () => endpoint.received.includes(`GET /${index} `))
+  }
+  const headers = named.slice(0, 2).map((address) => headerFor(running, address, 0))
+  assert.deepEqual(
+    endpoint.connections.map(({ received }, index) => received.startsWith(headers[index] ?? '-')),
     [true, true],
   )
 })

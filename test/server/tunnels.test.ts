@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { connect, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { until } from '../support/deadline.js'
 import { portOf } from '../support/port.js'
 import { RunningServer } from '../support/running-server.js'
@@ -38,8 +39,8 @@ class Tunnel {
     socket.on('error', () => undefined)
   }
 
-  static async open(t: TestContext, port: number, host: string): Promise<Tunnel> {
-    const socket = connect({ port, host: '127.0.0.1', servername: host, rejectUnauthorized: false })
+  static async open(t: TestContext, port: number, host: string, tls: ConnectionOptions = {}): Promise<Tunnel> {
+    const socket = connect({ port, host: '127.0.0.1', servername: host, rejectUnauthorized: false, ...tls })
     t.after(() => socket.destroy())
     await once(socket, 'secureConnect')
     const tunnel = new Tunnel(socket)
@@ -79,4 +80,28 @@ test('a tunnel outlives changes of its site and of others, and ends with its sit
   const line = await running.log.line({ event: 'request', vhost: 'goes.example' })
   assert.equal(line['reason'], 'site_removed')
   assert.equal(line['status'], 101)
+})
+
+test('a tunnel that a client certificate opened ends when its site demands another one, and no sooner', async (t) => {
+  const upstream = await echoService(t)
+  const workspace = new Workspace()
+  const pair = await workspace.pair('site', { names: ['changes.example', 'stays.example'] })
+  const [one, two] = [await makeAuthority({ commonName: 'one' }), await makeAuthority({ commonName: 'two' })]
+  workspace.write('one.pem', one.cert)
+  workspace.write('two.pem', two.cert)
+  const site = (host: string, ca: string) => {
+    return { hosts: [host], certificate: filesOf(pair), upstream, clientCertificate: { ca } }
+  }
+  const main = {
+    vhosts: [site('changes.example', 'one.pem'), site('stays.example', 'one.pem')],
+    timeouts: { shutdownMs: 100 },
+  }
+  const running = await RunningServer.startFor(t, main, workspace)
+  const client = await makeCertificate({ issuer: one })
+  const shown = { cert: client.chain, key: client.key }
+  const changes = await Tunnel.open(t, running.port(), 'changes.example', shown)
+  const stays = await Tunnel.open(t, running.port(), 'stays.example', shown)
+  await running.reload({ vhosts: [site('changes.example', 'two.pem'), site('stays.example', 'one.pem')] })
+  await until('the tunnel ends', () => changes.isEnded)
+  await stays.echoes('still here')
 })

@@ -40,6 +40,13 @@ test('attempts are told of only where there was more than one', () => {
   assert.deepEqual(JSON.parse(lineOf(requestEntry({ failedAttempts: many }))).failedAttempts, many)
 })
 
+test('a second claim, or why there is none, is told of only where there is something to tell', () => {
+  const claims = { connectionClaimed: '[2001:db8::7]:1', connectionClaimedBy: 'proxy-v2', claimRefused: 'duplicated' }
+  const parsed = JSON.parse(lineOf(requestEntry(claims)))
+  assert.deepEqual([parsed.connectionClaimed, parsed.connectionClaimedBy, parsed.claimRefused], Object.values(claims))
+  for (const name of Object.keys(claims)) assert.equal(name in JSON.parse(lineOf(requestEntry())), false)
+})
+
 test('what exactly was wrong is told where something was, and cut where it is long', () => {
   const detailOf = (detail: string) => JSON.parse(lineOf(requestEntry({ headers: { a: 'b' }, detail }))).detail
   assert.equal('detail' in JSON.parse(lineOf(requestEntry())), false)

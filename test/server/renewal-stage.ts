@@ -8,7 +8,8 @@ import { RunningServer } from '../support/running-server.js'
 import type { Http1Client } from '../support/wires.js'
 import { Workspace } from '../support/workspace.js'
 import { type Caller, Handshakes } from './handshakes.js'
-import { type RenewalTool, renewalTools, type Step } from './renewal-tools.js'
+import type { Step } from './renewal-moves.js'
+import { type RenewalTool, renewalTools } from './renewal-tools.js'
 
 /** A tool at work: where, for whom, and what it has made last. */
 interface Renewed {

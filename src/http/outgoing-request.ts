@@ -8,13 +8,14 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
+import { chosenBody } from './chosen-body.js'
 import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
 import type { RequestedHost } from './host.js'
 import { proxiedClient } from './proxied-client.js'
-import { type RequestBody, requestBody } from './request-body.js'
+import type { RequestBody } from './request-body.js'
 import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
@@ -97,7 +98,7 @@ function bodyOf({ site, view, downstream }: Exchange): RequestBody | undefined {
   if (body === undefined) return undefined
   const isBounded = site?.requestBodyBytesMax !== undefined && body.lengthBytes === unknownLength
   const source = isBounded ? new BoundedBody(body, site.requestBodyBytesMax) : body
-  return requestBody(request, source, view.heldBodies)
+  return chosenBody(request, source, view.heldBodies)
 }
 
 function viaValue(request: Request): string {

@@ -1,10 +1,7 @@
-// A request's body on its way to an endpoint. A small one is held until it is whole, so that half a request never reaches
-// an endpoint and a whole one can be sent again; every other flows through as it comes. Used by forwarding.
-import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
-import type { Request } from '../wire/downstream.js'
+// A request's body on its way to an endpoint, as the attempts of its exchange see it: some can be taken more than once.
+// Used by forwarding.
+import type { BodySource } from '../wire/body.js'
 import type { Failure } from '../wire/failure.js'
-import { type HeldBodies, HeldBody } from './held-body.js'
-import { KeptBody } from './kept-body.js'
 
 /** A body that knows whether it is gone. */
 export interface RequestBody extends BodySource {
@@ -18,49 +15,4 @@ export interface RequestBody extends BodySource {
 export interface BodyObserver {
   onBodyReady(): void
   onBodyBroken(failure: Failure): void
-}
-
-/** The body of a request as its attempts take it; a `HeldBody` is to be told to gather itself first. */
-export function requestBody(request: Request, source: BodySource, bounds: HeldBodies): RequestBody {
-  if (request.expectsContinue) return new PassingBody(source)
-  if (isDialogue(request, source)) return new KeptBody(source, bounds.bytesMax)
-  const isSmall = source.lengthBytes === unknownLength || source.lengthBytes <= bounds.bytesMax
-  return isSmall ? new HeldBody(source, bounds) : new PassingBody(source)
-}
-
-// On HTTP/2 a body without a length is how both sides of a stream talk at
-// once (gRPC): its client may wait for an answer before it ends.
-function isDialogue({ protocol }: Request, { lengthBytes }: BodySource): boolean {
-  return protocol === 'h2' && lengthBytes === unknownLength
-}
-
-/** A body that flows through untouched: a large one, or that of a client that waits for a 100 before it sends any. */
-class PassingBody implements RequestBody {
-  isConsumed = false
-  readonly #source: BodySource
-
-  constructor(source: BodySource) {
-    this.#source = source
-  }
-
-  get lengthBytes(): number {
-    return this.#source.lengthBytes
-  }
-
-  flow(sink: BodySink): void {
-    this.isConsumed = true
-    this.#source.flow(sink)
-  }
-
-  release(): void {
-    // Nothing is kept.
-  }
-
-  resume(): void {
-    this.#source.resume()
-  }
-
-  abort(failure: Failure): void {
-    this.#source.abort(failure)
-  }
 }

@@ -3,12 +3,11 @@ import { resolve } from 'node:path'
 import type { CertificateFiles, VhostConfig } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
-import { CertificateShelf, type ShelvedPair } from '../server/certificate-shelf.js'
-import { ClientTrustShelf } from '../server/client-trusts.js'
+import type { ShelvedPair } from '../server/certificate-shelf.js'
 import { load } from '../server/load.js'
 import { trustErrorsOf } from '../server/sites.js'
 import type { Snapshot } from '../server/snapshot.js'
-import { UpstreamTlsShelf } from '../server/upstream-tls.js'
+import { Stock } from '../server/stock.js'
 
 /** What was found. */
 export interface Inspection {
@@ -29,19 +28,13 @@ const nobody = { onDown: () => undefined, onUp: () => undefined, onPeerCertifica
 
 /** Reads and proves everything that the main file names. */
 export async function inspect(mainFile: string): Promise<Inspection> {
-  const certificates = new CertificateShelf()
-  const stock = {
-    certificates,
-    upstreamTls: new UpstreamTlsShelf(),
-    clientTrusts: new ClientTrustShelf(),
-    endpointObserver: nobody,
-  }
+  const stock = new Stock(nobody)
   const { loaded, snapshot } = await load({ mainFile, stock, previous: undefined, changed: 'all' })
   return {
     mainFile: resolve(mainFile),
     loaded,
     snapshot,
-    pair: (files) => placed(files, certificates.get(files)),
+    pair: (files) => placed(files, stock.certificates.get(files)),
     trustErrors: (vhost) => trustErrorsOf(vhost, stock),
   }
 }

@@ -11,29 +11,79 @@ export interface HostClaim {
 
 /** A site as far as it claims names. */
 export interface Claimant {
+  readonly file: string
   readonly claims: readonly HostClaim[]
   readonly listeners: readonly string[]
 }
 
+/** A site that serves. */
+export interface HostHolder {
+  readonly file: string
+  /** Its first host. */
+  readonly id: string
+}
+
+/** Who serves a host on a listener. */
+export type HostHolders = (listener: string, host: string) => HostHolder | undefined
+
+interface Claiming<Site> {
+  readonly site: Site
+  readonly claim: HostClaim
+}
+
+interface Loss<Site> extends Claiming<Site> {
+  readonly listener: string
+  readonly key: string
+}
+
 /**
- * The claims of each site that an earlier site has made already on one of the same listeners. A broken site keeps its
- * names: its last good version may still serve them.
+ * Who gets a name that several sites claim on one listener: the one that serves it, or else the first. A broken site
+ * keeps its names: its last good version may still serve them.
  */
-export function hostConflicts(sites: readonly Claimant[]): readonly (readonly ConfigError[])[] {
-  const owners = new Map<string, { readonly place: Place; readonly site: Claimant }>()
-  return sites.map((site) => {
-    const conflicts = new Map<HostClaim, ConfigError>()
-    for (const claim of site.claims) {
-      for (const listener of site.listeners) {
-        const owner = owners.get(`${listener} ${claim.host}`)
-        if (owner === undefined) owners.set(`${listener} ${claim.host}`, { place: claim.place, site })
-        else if (owner.site !== site && !conflicts.has(claim)) {
-          conflicts.set(claim, conflict(claim, listener, owner.place))
-        }
-      }
+export class HostConflicts<Site extends Claimant> {
+  readonly #holders: HostHolders
+  readonly #owners = new Map<string, Claiming<Site>>()
+  readonly #losses: Loss<Site>[] = []
+
+  constructor(holders: HostHolders = () => undefined) {
+    this.#holders = holders
+  }
+
+  /** Takes the claims of a site; first come is first served where nobody serves yet. */
+  add(site: Site): void {
+    for (const claim of site.claims) for (const listener of site.listeners) this.#claim({ site, claim }, listener)
+  }
+
+  #claim(claiming: Claiming<Site>, listener: string): void {
+    const { host } = claiming.claim
+    const key = `${listener} ${host}`
+    const owner = this.#owners.get(key)
+    if (owner === undefined) this.#owners.set(key, claiming)
+    else if (owner.site !== claiming.site) {
+      const holder = this.#holders(listener, host)
+      const isTheirs = holder !== undefined && likeness(claiming.site, holder) > likeness(owner.site, holder)
+      if (isTheirs) this.#owners.set(key, claiming)
+      this.#losses.push({ ...(isTheirs ? owner : claiming), listener, key })
     }
-    return [...conflicts.values()]
-  })
+  }
+
+  /** The claims that each site has lost, one for each host. */
+  errors(): ReadonlyMap<Site, readonly ConfigError[]> {
+    const lost = new Map<Site, Map<HostClaim, ConfigError>>()
+    for (const { site, claim, listener, key } of this.#losses) {
+      const owner = this.#owners.get(key)
+      const own = lost.get(site) ?? new Map<HostClaim, ConfigError>()
+      if (owner !== undefined && !own.has(claim)) own.set(claim, conflict(claim, listener, owner.claim.place))
+      lost.set(site, own)
+    }
+    return new Map([...lost].map(([site, errors]) => [site, [...errors.values()]]))
+  }
+}
+
+/** How much a site looks like the one that serves: one file may have several. */
+function likeness({ file, claims }: Claimant, holder: HostHolder): number {
+  if (file !== holder.file) return 0
+  return claims[0]?.host === holder.id ? 2 : 1
 }
 
 function conflict({ host, place }: HostClaim, listener: string, taken: Place): ConfigError {

@@ -4,13 +4,13 @@
 import { servingListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { ConfigError, Place } from './config-error.js'
-import { type Files, readText } from './files.js'
 import { isWithin, locate, type Mistake, type Path, rebase } from './mistake.js'
-import type { Parse, ParseResult, Source } from './parse.js'
-import { printable, shown } from './printable.js'
+import type { ParseResult, Source } from './parse.js'
+import { shown } from './printable.js'
+import type { MainInput } from './schema.js'
 import { upstreamsSchema } from './schema-upstream.js'
 import { type ReadSite, readClaims, readSite, type SiteContext } from './site.js'
-import { toUpstreams, type UpstreamDefaults } from './upstream.js'
+import { toUpstreams } from './upstream.js'
 import type { UpstreamConfig } from './upstream-config.js'
 import { validate } from './validate.js'
 import { isMap, listAt, type ValueMap } from './value.js'
@@ -18,11 +18,7 @@ import { isMap, listAt, type ValueMap } from './value.js'
 /** An included file, and what it is read with. */
 export interface IncludedFile {
   readonly path: string
-  /** The entry of the main file's `include` that names it. */
-  readonly index: number
-  readonly main: Source
-  readonly files: Files
-  readonly parse: Parse
+  readonly parsed: ParseResult
   readonly context: SiteContext
   /** The names of upstreams that files before it have taken; its own are added. */
   readonly taken: Map<string, Place>
@@ -32,22 +28,39 @@ export interface IncludedFile {
 export interface ReadFile {
   readonly sites: readonly ReadSite[]
   /** None where a mistake is in one of them. */
-  readonly upstreams: (main: UpstreamDefaults) => readonly UpstreamConfig[]
+  readonly upstreams: (main: MainInput) => readonly UpstreamConfig[]
+  /** Its upstreams by name. */
+  readonly names: ReadonlyMap<string, Place>
+  /** Whether another file's names have spoilt it. */
+  readonly isRobbed: boolean
 }
 
 /** Reads an included file: one site, or a list of them under `vhosts`; beside either `upstreams` of their own. */
 export function readIncluded(included: IncludedFile): ReadFile {
-  const { path: file, context } = included
-  const parsed = readAndParse(included)
+  const { path: file, parsed, context, taken } = included
   if ('errors' in parsed) return brokenFile({ file, context, errors: parsed.errors })
   const { source } = parsed
-  const { output = {}, mistakes } = readUpstreams(source, included)
-  const errors = [...checkFile(source), ...mistakes].map((mistake) => locate(mistake, source))
-  if (errors.length > 0) return brokenFile({ file, context, errors, source })
-  const own = withNames(context, upstreamNames(source.value))
+  const robberies = checkTaken(source, taken)
+  const { output = {}, mistakes } = readUpstreams(source, context)
+  const found = [...checkFile(source), ...mistakes, ...unlessWithin(source.mistakes, robberies)]
+  const isRobbed = robberies.length > 0
+  if (found.length > 0) {
+    const errors = found.map((mistake) => locate(mistake, source))
+    return { ...brokenFile({ file, context, errors, source }), isRobbed }
+  }
+  const names = upstreamPlaces(source)
+  const own = withNames(context, names)
   const sites = sitePaths(source.value).map((path, index) => readSite({ source: siteSource(source), path, index }, own))
-  return { sites, upstreams: (main) => toUpstreams(output, { source, texts: context.texts }, main) }
+  return { sites, names, isRobbed, upstreams: (main) => toUpstreams(output, { source, texts: context.texts }, main) }
 }
+
+/** The names of the upstreams of a file, with their places. */
+export function upstreamPlaces(source: Source): ReadonlyMap<string, Place> {
+  const names = upstreamNames(source.value)
+  return names.length === 0 ? noNames : new Map(names.map((name) => [name, source.place(['upstreams', name], 'key')]))
+}
+
+const noNames: ReadonlyMap<string, Place> = new Map()
 
 function isOneSite(value: unknown): value is ValueMap {
   return isMap(value) && !('vhosts' in value)
@@ -64,15 +77,8 @@ function siteSource(source: Source): Source {
   return { ...source, value: site }
 }
 
-function withNames(context: SiteContext, names: readonly string[]): SiteContext {
-  return names.length === 0 ? context : { ...context, upstreams: new Set([...context.upstreams, ...names]) }
-}
-
-function readAndParse({ path, index, main, files, parse }: IncludedFile): ParseResult {
-  const text = readText(path, files)
-  if ('value' in text) return parse(path, text.value)
-  const message = `the included file ${printable(path)} cannot be read: ${text.reason}`
-  return { errors: [{ ...main.place(['include', index], 'value'), message }] }
+function withNames(context: SiteContext, names: ReadonlyMap<string, Place>): SiteContext {
+  return names.size === 0 ? context : { ...context, upstreams: new Set([...context.upstreams, ...names.keys()]) }
 }
 
 interface BrokenFile {
@@ -86,19 +92,20 @@ function brokenFile({ file, context, errors, source }: BrokenFile): ReadFile {
   const paths = source === undefined ? [] : sitePaths(source.value)
   const claims = paths.flatMap((path) => (source === undefined ? [] : readClaims({ source, path })))
   const listeners = servingListeners(undefined, context.listeners)
-  return { sites: [{ file, index: undefined, claims, listeners, errors, build: undefined }], upstreams: () => [] }
+  const sites = [{ file, index: undefined, claims, listeners, errors, build: undefined }]
+  const names = source === undefined ? noNames : upstreamPlaces(source)
+  return { sites, upstreams: () => [], names, isRobbed: false }
 }
 
-function readUpstreams(source: Source, { context, taken }: IncludedFile) {
-  const { file, value } = source
+function readUpstreams({ file, value, mistakes: unreadable }: Source, { texts }: SiteContext) {
   if (!isMap(value) || !('upstreams' in value)) return { output: {}, mistakes: [] }
   const { output, mistakes } = validate(upstreamsSchema, value['upstreams'], 'upstreams')
-  const found = [
-    ...rebase(['upstreams'], mistakes),
-    ...checkUpstreams(value, { file, texts: context.texts }),
-    ...checkTaken(source, taken),
-  ]
-  return { output, mistakes: found.filter(({ path }) => !source.mistakes.some((cause) => isWithin(path, cause.path))) }
+  const found = [...rebase(['upstreams'], mistakes), ...checkUpstreams(value, { file, texts })]
+  return { output, mistakes: unlessWithin(unreadable, found) }
+}
+
+function unlessWithin(causes: readonly Mistake[], mistakes: readonly Mistake[]): readonly Mistake[] {
+  return mistakes.filter(({ path }) => !causes.some((cause) => isWithin(path, cause.path)))
 }
 
 // The log and the metrics know upstreams by their names alone.

@@ -6,26 +6,18 @@ import { type AddressSets, readAddressSets, toListenerAddresses } from './addres
 import { checkIncludes, checkListeners, sketchListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { Config, VhostConfig } from './config.js'
-import type { ConfigError, Place } from './config-error.js'
+import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
-import { hostConflicts } from './host-conflicts.js'
-import { findIncluded } from './include.js'
-import { type ReadFile, readIncluded } from './included-sites.js'
+import { HostConflicts, type HostHolders } from './host-conflicts.js'
+import { type ReadFile, readIncluded, upstreamPlaces } from './included-sites.js'
+import { LoadMemory } from './load-memory.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
-import { type Parse, parseYaml, type Source } from './parse.js'
+import type { ParseResult, Source } from './parse.js'
+import { printable } from './printable.js'
 import { type MainInput, mainSchema } from './schema.js'
 import { listenerTlsSchema } from './schema-tls.js'
-import {
-  type BrokenSite,
-  type ReadSite,
-  readSite,
-  type SiteContext,
-  type SiteDefaults,
-  toCertificateFiles,
-} from './site.js'
-import { Texts } from './texts.js'
+import { type BrokenSite, type ReadSite, readSite, type SiteContext, toCertificateFiles } from './site.js'
 import { toUpstreams } from './upstream.js'
-import { UpstreamDirectory } from './upstream-directory.js'
 import { validate } from './validate.js'
 import { isMap, listAt } from './value.js'
 
@@ -43,38 +35,65 @@ export interface LoadedConfig {
 }
 
 /** Reads the main file and what it includes. Never throws for anything that stands in a file. */
-export function loadConfig(mainFile: string, files: Files, parse: Parse = parseYaml): LoadedConfig {
+export function loadConfig(mainFile: string, files: Files): LoadedConfig {
+  const steps = loadSteps({ mainFile, files, memory: new LoadMemory() })
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** What a load in steps is made of. */
+export interface LoadParts {
+  readonly mainFile: string
+  readonly files: Files
+  /** What the load before this one has left. */
+  readonly memory: LoadMemory
+  /** Who serves a host; left out, the first one that claims it gets it. */
+  readonly holders?: HostHolders | undefined
+}
+
+/** The same in steps of a millisecond or so, between which the caller may do other things. */
+export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Generator<void, LoadedConfig> {
   const file = resolve(mainFile)
+  const texts = memory.startLoad(files)
   const text = readText(file, files)
-  const read = 'value' in text ? parse(file, text.value) : { errors: [unreadable(file, text.reason)] }
+  const read = 'value' in text ? memory.parse(file, text.value) : { errors: [unreadable(file, text.reason)] }
   if ('errors' in read)
     return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
   const { source } = read
-  const texts = new Texts(files)
+  const upstreams = new Set(upstreamNames(source.value))
   const sets = readAddressSets(source, texts)
-  const context = {
-    listeners: sketchListeners(source.value),
-    upstreams: new Set(upstreamNames(source.value)),
-    addressSets: sets.names,
-    texts,
-  }
-  const included = findIncluded(source.value, file, files)
+  const listeners = sketchListeners(source.value)
+  const context = memory.context({ listeners, upstreams, addressSets: sets.names, texts })
+  const included = memory.included(source, files)
   const others = [...included.mistakes, ...checkUpstreams(source.value, { file, texts })]
   const main = validateMain(source, sets, others)
-  const taken = takenNames(source)
-  const parts = included.files.map((each) => readIncluded({ ...each, main: source, files, parse, context, taken }))
-  const sites = withConflicts([...readMainSites(source, context), ...parts.flatMap((part) => part.sites)])
+  const taken = new Map(upstreamPlaces(source))
+  yield
+  const own = { path: file, parsed: read, context, taken: new Map() }
+  const parts = [memory.judge(own, () => readMain(source, context))]
+  for (const { path, index } of included.files) {
+    yield
+    const text = readText(path, files)
+    const parsed =
+      'value' in text ? memory.parse(path, text.value) : unreadableInclude({ path, index, reason: text.reason }, source)
+    const key = { path, parsed, context, taken }
+    parts.push(memory.judge(key, () => readIncluded(key)))
+  }
+  const sites = yield* withConflicts(
+    parts.flatMap((part) => part.sites),
+    holders,
+  )
+  const config = main.output && (yield* toConfig(main.output, { source, sets, sites, parts, memory }))
+  memory.endLoad()
   return {
-    config: main.output && toConfig(main.output, { source, texts, sets, sites, parts }),
+    config,
     errors: main.errors,
     brokenSites: sites.filter(({ errors }) => errors.length > 0).map(toBrokenSite),
     files: [file, ...included.files.map(({ path }) => path), ...texts.paths],
     directories: included.directories,
   }
-}
-
-function takenNames(source: Source): Map<string, Place> {
-  return new Map(upstreamNames(source.value).map((name) => [name, source.place(['upstreams', name], 'key')]))
 }
 
 function unreadable(file: string, reason: string): ConfigError {
@@ -105,13 +124,43 @@ function validateMain(source: Source, sets: AddressSets, otherMistakes: readonly
   return { output: errors.length === 0 ? output : undefined, errors }
 }
 
-function readMainSites(source: Source, context: SiteContext): readonly ReadSite[] {
-  return listAt(source.value, 'vhosts').map((_, index) => readSite({ source, path: ['vhosts', index], index }, context))
+function readMain(source: Source, context: SiteContext): ReadFile {
+  const sites = listAt(source.value, 'vhosts').map((_, index) => {
+    return readSite({ source, path: ['vhosts', index], index }, context)
+  })
+  const file = { source, texts: context.texts }
+  const names = upstreamPlaces(source)
+  return { sites, names, isRobbed: false, upstreams: (main) => toUpstreams(main.upstreams, file, main) }
 }
 
-function withConflicts(sites: readonly ReadSite[]): readonly ReadSite[] {
-  const conflicts = hostConflicts(sites)
-  return sites.map((site, index) => ({ ...site, errors: [...site.errors, ...conflicts[index]].sort(byPlace) }))
+interface UnreadableInclude {
+  readonly path: string
+  /** Of the entry of the main file's `include` that names it. */
+  readonly index: number
+  readonly reason: string
+}
+
+function unreadableInclude({ path, index, reason }: UnreadableInclude, main: Source): ParseResult {
+  const message = `the included file ${printable(path)} cannot be read: ${reason}`
+  return { errors: [{ ...main.place(['include', index], 'value'), message }] }
+}
+
+const sitesAStep = 500
+
+function* withConflicts(
+  sites: readonly ReadSite[],
+  holders: HostHolders | undefined,
+): Generator<void, readonly ReadSite[]> {
+  const conflicts = new HostConflicts(holders)
+  for (const [index, site] of sites.entries()) {
+    if (index % sitesAStep === 0) yield
+    conflicts.add(site)
+  }
+  const errors = conflicts.errors()
+  return sites.map((site) => {
+    const own = [...site.errors, ...(errors.get(site) ?? [])]
+    return own.length === 0 ? site : { ...site, errors: own.sort(byPlace) }
+  })
 }
 
 function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
@@ -120,20 +169,24 @@ function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
 
 interface Parts {
   readonly source: Source
-  readonly texts: Texts
   readonly sets: AddressSets
   readonly sites: readonly ReadSite[]
-  /** The included files. */
+  /** The main file and the included ones. */
   readonly parts: readonly ReadFile[]
+  readonly memory: LoadMemory
 }
 
-function toConfig(main: MainInput, { source, texts, sets, sites, parts }: Parts): Config {
+const buildsAStep = 50
+
+function* toConfig(main: MainInput, { source, sets, sites, parts, memory }: Parts): Generator<void, Config> {
   const { fallbackCertificate: fallback, log } = main
-  const named = [
-    ...toUpstreams(main.upstreams, { source, texts }, main),
-    ...parts.flatMap(({ upstreams }) => upstreams(main)),
-  ]
-  const upstreams = new UpstreamDirectory(named, main)
+  const inherited = memory.inherit({ main: { ...main, vhosts: [] }, addressSets: sets.byName }, parts)
+  const vhosts: VhostConfig[] = []
+  for (const [index, site] of sites.entries()) {
+    if (index % buildsAStep === 0) yield
+    const { errors, build } = site
+    if (errors.length === 0 && build) vhosts.push(memory.vhost(site, () => build({ ...main, ...inherited })))
+  }
   return {
     listeners: main.listeners.map((listener, index) => ({
       ...listener,
@@ -145,8 +198,8 @@ function toConfig(main: MainInput, { source, texts, sets, sites, parts }: Parts)
     })),
     addressSets: sets.byName,
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
-    vhosts: sites.flatMap((site) => soundVhosts(site, { ...main, upstreams, addressSets: sets.byName })),
-    upstreams: upstreams.all,
+    vhosts,
+    upstreams: inherited.upstreams.all,
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,
@@ -156,10 +209,6 @@ function toConfig(main: MainInput, { source, texts, sets, sites, parts }: Parts)
       place: source.place(['log', 'file'], 'value'),
     },
   }
-}
-
-function soundVhosts({ errors, build }: ReadSite, main: SiteDefaults): readonly VhostConfig[] {
-  return errors.length === 0 && build !== undefined ? [build(main)] : []
 }
 
 function byPlace(left: ConfigError, right: ConfigError): number {

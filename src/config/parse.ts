@@ -1,10 +1,11 @@
-// From the text of a YAML file to its value and the places of everything in it. Used by load.ts alone. Never throws,
+// From the text of a YAML file to its value and the places of everything in it. Used by load-memory.ts. Never throws,
 // whatever the text: depth, size and aliases are bounded before anything recurses.
 
-import { Composer, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, Parser } from 'yaml'
+import { Composer, type Document, isScalar, LineCounter, Parser } from 'yaml'
 import type { ConfigError, Place } from './config-error.js'
 import { type Aim, type Locator, locate, type Mistake, type Path } from './mistake.js'
 import { toValue } from './node-value.js'
+import { offsetAt, outlineOf } from './outline.js'
 import { explainYamlErrors, type TextError } from './yaml-errors.js'
 
 /** A readable file. */
@@ -21,21 +22,6 @@ export type ParseResult = { readonly source: Source } | { readonly errors: reado
 const textLengthMax = 16 * 1024 * 1024
 const depthMax = 64
 
-/** Reads the text of a file. */
-export type Parse = (file: string, text: string) => ParseResult
-
-/** A parser for many reloads: a file whose text is as it was last time is not parsed again. */
-export function createRememberingParser(): Parse {
-  const remembered = new Map<string, { readonly text: string; readonly result: ParseResult }>()
-  return (file, text) => {
-    const last = remembered.get(file)
-    if (last?.text === text) return last.result
-    const result = parseYaml(file, text)
-    remembered.set(file, { text, result })
-    return result
-  }
-}
-
 /** Reads the text of `file`. */
 export function parseYaml(file: string, text: string): ParseResult {
   const plainText = text.startsWith('\ufeff') ? text.slice(1) : text
@@ -43,7 +29,8 @@ export function parseYaml(file: string, text: string): ParseResult {
   const read = readDocument(plainText, lines)
   if ('errors' in read) return { errors: read.errors.map((error) => placed(error, file, lines)) }
   const root = read.document.contents
-  const place = (path: Path, aim: Aim) => placeAt(file, lines, root === null ? 0 : offsetOf(root, path, aim))
+  const outline = root === null ? 0 : outlineOf(root)
+  const place = (path: Path, aim: Aim) => placeAt(file, lines, offsetAt(outline, path, aim))
   const { value, mistakes, isExcessive } = toValue(root)
   if (isExcessive) return { errors: mistakes.slice(-1).map((mistake) => locate(mistake, { place })) }
   return { source: { file, value, mistakes, place } }
@@ -96,25 +83,6 @@ function offsetBelow(tokens: readonly unknown[], depthLimit: number): number | u
     }
   }
   return undefined
-}
-
-// Stops at an alias: what is wrong behind it is mended where it is used or where it is defined, and the use is nearer.
-function offsetOf(root: ParsedNode, path: Path, aim: Aim): number {
-  let node = root
-  for (const [index, segment] of path.entries()) {
-    const child = isSeq(node) ? { key: null, value: node.items[Number(segment)] } : pairOf(node, segment)
-    if (child === undefined) return node.range[0]
-    if (child.key !== null && aim === 'key' && index === path.length - 1) return child.key.range[0]
-    const next = child.value ?? child.key
-    if (next === null || next === undefined) return node.range[0]
-    node = next
-  }
-  return node.range[0]
-}
-
-function pairOf(node: ParsedNode, key: string | number) {
-  if (!isMap(node) || isAlias(node)) return undefined
-  return node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === String(key))
 }
 
 function placed({ offset, message, hint }: TextError, file: string, lines: LineCounter): ConfigError {

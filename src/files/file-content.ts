@@ -1,9 +1,10 @@
 // Reads a whole file as it was at one moment, with the version that FileWatch compares later.
 // Used for YAML, certificates, keys; never reads devices, pipes or files without bound.
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { FileIdentity } from './file-identity.js'
-import { isSameIdentity, readIdentity } from './file-identity.js'
+import { isSameIdentity, isUnchanged, readIdentity, readIdentityNow } from './file-identity.js'
 
 /** What somebody has read and uses. Without a hash the file was missing or could not be read. */
 export interface FileVersion {
@@ -50,11 +51,35 @@ export async function readContent(path: string): Promise<FileContent | FileProbl
 }
 
 /** The version of a file or directory as it is now, for a comparison with one that is in use. */
-export async function readVersion(path: string): Promise<FileVersion> {
-  const identity = await readIdentity(path)
-  if (identity?.kind !== 'directory') return (await readContent(path)).version
-  const names = await readdir(path).catch(() => undefined)
-  return { identity, hash: names === undefined ? undefined : hashOf(names.sort().join('\0')) }
+export function readVersion(path: string): FileVersion {
+  const identity = readIdentityNow(path)
+  if (identity === undefined) return { identity, hash: undefined }
+  try {
+    if (identity.kind === 'directory') return readNow(path, namesIn).version
+    return obstacle(path, identity)?.version ?? readNow(path, (file) => readFileSync(file)).version
+  } catch {
+    // What stands in the way may pass (EMFILE, say) while the file stays as it is.
+    return { identity: undefined, hash: undefined }
+  }
+}
+
+/** The names in a directory, as its version counts them. */
+export function namesIn(directory: string): string {
+  return readdirSync(directory).sort().join('\0')
+}
+
+/**
+ * Reads at once what `read` makes of a path, with the version for the watch. Throws what `read` throws. A file that
+ * changes meanwhile has no identity in its version, so that the watch compares its content once more.
+ */
+export function readNow<Content extends Buffer | string>(
+  path: string,
+  read: (path: string) => Content,
+): { readonly content: Content; readonly version: FileVersion } {
+  const before = readIdentityNow(path)
+  const content = read(path)
+  const isStill = before !== undefined && isUnchanged(path, before)
+  return { content, version: { identity: isStill ? tellingIdentity(before) : undefined, hash: hashOf(content) } }
 }
 
 /** Tells a problem from a content. */

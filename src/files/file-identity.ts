@@ -1,6 +1,6 @@
 // What tells one state of a file from another without reading it. Used by file-content.ts and file-watch.ts.
 // Identity is a hint that bytes may have changed; only a content hash says that they did.
-import type { BigIntStats } from 'node:fs'
+import { type BigIntStats, realpathSync, statSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 
 /** Where a path leads and what is there. Times are nanoseconds; ctime catches a rename that kept an older mtime. */
@@ -25,6 +25,30 @@ export async function readIdentity(path: string, previous?: FileIdentity): Promi
     return identityOf(await realpath(path), stats)
   } catch {
     // Missing, a dangling or looping link, a directory without permission: for a watcher there is nothing at this path.
+    return undefined
+  }
+}
+
+/** The same at once; for files on the local disk it costs a third of the time, all of it on this thread. */
+export function readIdentityNow(path: string): FileIdentity | undefined {
+  const stats = statNow(path)
+  try {
+    return stats && identityOf(realpathSync.native(path), stats)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether what `path` leads to is still what it was. */
+export function isUnchanged(path: string, identity: FileIdentity): boolean {
+  const stats = statNow(path)
+  return stats !== undefined && isSameFile(identity, stats)
+}
+
+function statNow(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch {
     return undefined
   }
 }

@@ -1,19 +1,18 @@
 // Tells when files that are in use have changed on disk, whatever way they were changed. Used by the reload.
-// The truth is a poll of identity, then of content; the directory signal only makes the next look come sooner.
-import { basename, dirname } from 'node:path'
+// The truth is a poll of identity, then of content; signals of the system only make the next look come sooner.
 import { forEachBounded } from './bounded.js'
-import { DirectorySignal } from './directory-signal.js'
-import type { FileVersion } from './file-content.js'
-import { readVersion } from './file-content.js'
-import type { FileIdentity } from './file-identity.js'
-import { isSameIdentity, readIdentity } from './file-identity.js'
+import { DirectoryIndex } from './directory-index.js'
+import { type FileVersion, readVersion } from './file-content.js'
+import { readIdentity } from './file-identity.js'
+import { Slices } from './slices.js'
+import { hasMoved, lookAt, WatchedFile } from './watched-file.js'
 
 /** How a FileWatch behaves and whom it tells. */
 export interface FileWatchOptions {
   /** Without it nothing is looked at but by `checkNow`. */
   readonly watch: boolean
   readonly pollMs: number
-  /** A changed file is reported once it stayed as it is for this long; also how soon a signal is followed. */
+  /** A changed file is reported once it stayed as it is for this long. */
   readonly debounceMs: number
   /** Paths whose content differs from the version in use; called once for each change. */
   readonly onChange: (paths: ReadonlySet<string>) => void
@@ -21,38 +20,41 @@ export interface FileWatchOptions {
   readonly onSignalLost: (error: Error) => void
 }
 
-interface WatchedFile {
-  readonly path: string
-  /** What the caller uses; undefined until the first look where the caller did not say. */
-  used: FileVersion | undefined
-  /** What the last look found. */
-  seen: FileIdentity | undefined
-  isSettled: boolean
-}
-
 const looksAtOnce = 16
+/** A look costs twenty microseconds; of more files than these a poll looks at some after the others. */
+const looksAPollMax = 2_000
+/** Events come in bundles. */
+const bundleMs = 10
 // Something that is written without pause must not hold back what else has changed.
 const settleMsMax = 1_000
 
 /** Watches a changeable set of files and directories, missing ones too. Closed by its owner. */
 export class FileWatch {
   readonly #options: FileWatchOptions
-  readonly #signal: DirectorySignal | undefined
+  readonly #index: DirectoryIndex<WatchedFile> | undefined
   readonly #errorCodes = new Set<string>()
-  #files = new Map<string, WatchedFile>()
+  readonly #files = new Map<string, WatchedFile>()
+  /** How often `setFiles` has been called. */
+  #set = 0
+  /** What the next look is for. */
+  readonly #due = new Set<WatchedFile>()
+  /** What has another identity than the version in use. */
+  readonly #moved = new Set<WatchedFile>()
+  /** Those that polls have not come to yet. */
+  #round: Iterator<WatchedFile> = [].values()
+  #nextPollMs: number
   #timer: NodeJS.Timeout | undefined
   #timerDueMs = Number.POSITIVE_INFINITY
   #looking: Promise<unknown> = Promise.resolve()
-  #isSignalled = false
   #isClosed = false
   #unsettledSinceMs: number | undefined
-  #directoriesAreStale = true
 
   constructor(options: FileWatchOptions) {
     this.#options = options
+    this.#nextPollMs = performance.now() + options.pollMs
     if (!options.watch) return
-    this.#signal = new DirectorySignal({
-      onSignal: () => this.#hurry(),
+    this.#index = new DirectoryIndex({
+      onSignal: (files) => this.#hurry(files),
       onError: (error) => this.#reportSignalLost(error),
     })
     this.#schedule(options.pollMs)
@@ -63,24 +65,40 @@ export class FileWatch {
    * its reading and this call is not missed; undefined takes what the next look finds. A directory counts as changed
    * when the names in it do.
    */
-  setFiles(files: ReadonlyMap<string, FileVersion | undefined>): void {
-    const before = this.#files
-    this.#files = new Map()
+  setFiles(files: Iterable<readonly [path: string, version: FileVersion | undefined]>): void {
+    this.#set += 1
+    const fresh: WatchedFile[] = []
+    let count = 0
     for (const [path, version] of files) {
-      const used = version ?? before.get(path)?.used
-      // Without an identity there is something to compare, but not before the next look, which sees all files.
-      this.#files.set(path, { path, used, seen: used?.identity, isSettled: used?.identity !== undefined })
+      let file = this.#files.get(path)
+      if (file?.set === this.#set) continue
+      if (file === undefined || (version !== undefined && version !== file.given)) {
+        if (file !== undefined) this.#forget(file)
+        file = new WatchedFile(path, version)
+        this.#files.set(path, file)
+        fresh.push(file)
+      }
+      file.set = this.#set
+      count += 1
     }
-    this.#directoriesAreStale = true
-    this.#hurry()
+    if (count < this.#files.size) this.#forgetOthers()
+    if (fresh.length > 0) this.#hurry(fresh)
+  }
+
+  #forgetOthers(): void {
+    for (const [path, file] of this.#files) {
+      if (file.set === this.#set) continue
+      this.#files.delete(path)
+      this.#forget(file)
+    }
   }
 
   /** Looks without waiting for writers to finish, and returns what has changed instead of calling `onChange`. */
   checkNow(): Promise<ReadonlySet<string>> {
     return this.#inTurn(async () => {
-      await this.#look()
+      await this.#look(this.#files.values())
       this.#unsettledSinceMs = undefined
-      return this.#takeChanges()
+      return await this.#takeChanges()
     })
   }
 
@@ -88,13 +106,20 @@ export class FileWatch {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    this.#signal?.close()
+    this.#index?.close()
     await this.#looking
   }
 
-  #hurry(): void {
-    this.#isSignalled = true
-    this.#schedule(this.#options.debounceMs)
+  #forget(file: WatchedFile): void {
+    this.#due.delete(file)
+    this.#moved.delete(file)
+    this.#index?.delete(file)
+  }
+
+  #hurry(files: Iterable<WatchedFile>): void {
+    const before = this.#due.size
+    for (const file of files) this.#due.add(file)
+    if (this.#due.size > before) this.#schedule(Math.min(bundleMs, this.#options.debounceMs))
   }
 
   #schedule(delayMs: number): void {
@@ -102,7 +127,7 @@ export class FileWatch {
     if (this.#isClosed || !this.#options.watch || dueMs >= this.#timerDueMs) return
     clearTimeout(this.#timer)
     this.#timerDueMs = dueMs
-    this.#timer = setTimeout(() => void this.#inTurn(() => this.#poll()), delayMs)
+    this.#timer = setTimeout(() => void this.#inTurn(() => this.#work()), delayMs)
   }
 
   // One look at a time: a slow disk must not pile up looks.
@@ -112,57 +137,84 @@ export class FileWatch {
     return turn
   }
 
-  async #poll(): Promise<void> {
-    this.#isSignalled = false
-    await this.#look()
-    const isWaiting = this.#isWaitingToSettle()
-    const changes = isWaiting ? new Set<string>() : await this.#takeChanges()
+  async #work(): Promise<void> {
     this.#timerDueMs = Number.POSITIVE_INFINITY
-    this.#schedule(isWaiting || this.#isSignalled ? this.#options.debounceMs : this.#options.pollMs)
+    if (performance.now() >= this.#nextPollMs) await this.#poll()
+    let set: number
+    // What comes to be watched in the middle of a look is looked at too: a change would be told without another one that
+    // was made before it.
+    do {
+      set = this.#set
+      const due = [...this.#due]
+      this.#due.clear()
+      await this.#look(due)
+    } while (set !== this.#set && !this.#isClosed)
+    const isWaiting = this.#isWaitingToSettle()
+    const changes = isWaiting ? nothing : await this.#takeChanges()
+    if (isWaiting) for (const file of this.#moved) this.#due.add(file)
+    this.#schedule(isWaiting ? this.#options.debounceMs : this.#nextPollMs - performance.now())
     if (changes.size > 0 && !this.#isClosed) this.#options.onChange(changes)
   }
 
-  async #look(): Promise<void> {
-    let files: ReadonlyMap<string, WatchedFile>
-    // Entries that come in the middle of a look have not been looked at: a change would be told without another one
-    // that was made before it.
-    do {
-      files = this.#files
-      await forEachBounded([...files.values()], looksAtOnce, lookAt)
-    } while (files !== this.#files && !this.#isClosed)
-    if (this.#directoriesAreStale || this.#moved().length > 0) await this.#watchDirectories()
+  /** Makes due what a signal may have missed: what stands in another directory than before, and the next files in turn. */
+  async #poll(): Promise<void> {
+    this.#nextPollMs = performance.now() + this.#options.pollMs
+    await this.#lookAtDirectories()
+    // Where the system tells nothing, nothing but the poll does.
+    let looks = this.#errorCodes.size > 0 ? this.#files.size : Math.min(this.#files.size, looksAPollMax)
+    for (; looks > 0; looks -= 1) {
+      let next = this.#round.next()
+      if (next.done === true) {
+        this.#round = this.#files.values()
+        next = this.#round.next()
+      }
+      if (next.done !== true) this.#due.add(next.value)
+    }
   }
 
-  #moved(): WatchedFile[] {
-    return [...this.#files.values()].filter(hasMoved)
+  async #lookAtDirectories(): Promise<void> {
+    const index = this.#index
+    if (index === undefined) return
+    await forEachBounded(index.directories(looksAPollMax), looksAtOnce, async ({ path, identity: before }) => {
+      const identity = await readIdentity(path)
+      const isSame = identity?.ino === before?.ino && identity?.dev === before?.dev
+      if (isSame && identity?.realpath === before?.realpath) return
+      if (!this.#isClosed) for (const file of index.replace(path, identity)) this.#due.add(file)
+    })
+  }
+
+  async #look(files: Iterable<WatchedFile>): Promise<void> {
+    await forEachBounded([...files], looksAtOnce, async (file) => {
+      // Watched before it is looked at, or a change in between would be missed.
+      if (!this.#isClosed) this.#index?.set(file)
+      await lookAt(file)
+      if (this.#isClosed || this.#files.get(file.path) !== file) return
+      this.#index?.set(file)
+      if (hasMoved(file)) this.#moved.add(file)
+      else this.#moved.delete(file)
+    })
   }
 
   #isWaitingToSettle(): boolean {
-    const isUnsettled = this.#moved().some((file) => !file.isSettled)
+    const isUnsettled = [...this.#moved].some((file) => !file.isSettled)
     if (!isUnsettled) this.#unsettledSinceMs = undefined
     else this.#unsettledSinceMs ??= performance.now()
     return this.#unsettledSinceMs !== undefined && performance.now() - this.#unsettledSinceMs < settleMsMax
   }
 
   async #takeChanges(): Promise<ReadonlySet<string>> {
+    if (this.#moved.size === 0) return nothing
     const changes = new Set<string>()
-    await forEachBounded(this.#moved(), looksAtOnce, async (file) => {
-      const version = await readVersion(file.path)
+    const slices = new Slices()
+    for (const file of [...this.#moved]) {
+      const pause = slices.next()
+      if (pause !== undefined) await pause
       // setFiles may have replaced the entry meanwhile; then its version is newer than ours.
-      if (this.#files.get(file.path) !== file) return
-      if (version.hash !== file.used?.hash) changes.add(file.path)
-      file.used = version
-      file.seen = version.identity ?? file.seen
-    })
+      if (this.#files.get(file.path) !== file) continue
+      if (file.take(readVersion(file.path))) changes.add(file.path)
+      if (!hasMoved(file)) this.#moved.delete(file)
+    }
     return changes
-  }
-
-  async #watchDirectories(): Promise<void> {
-    this.#directoriesAreStale = false
-    if (this.#signal === undefined || this.#isClosed) return
-    const files = [...this.#files.values()]
-    const marks = await directoriesOf(files)
-    if (!this.#isClosed) this.#signal.setDirectories({ marks, names: namesOf(files) })
   }
 
   #reportSignalLost(error: NodeJS.ErrnoException): void {
@@ -173,44 +225,4 @@ export class FileWatch {
   }
 }
 
-// What was read without an identity that tells is not absent: where nothing is seen any more, it has gone.
-function hasMoved({ seen, used }: WatchedFile): boolean {
-  if (seen === undefined && used?.identity === undefined) return used?.hash !== undefined
-  return !isSameIdentity(seen, used?.identity)
-}
-
-async function lookAt(file: WatchedFile): Promise<void> {
-  if (file.used === undefined) {
-    file.used = await readVersion(file.path)
-    file.seen = file.used.identity
-    return
-  }
-  const identity = await readIdentity(file.path, file.seen)
-  file.isSettled = isSameIdentity(identity, file.seen)
-  file.seen = identity
-}
-
-/** The directory of the link and that of what it leads to, by real path, each with a mark of its inode. */
-async function directoriesOf(files: readonly WatchedFile[]): Promise<Map<string, string>> {
-  const paths = new Set<string>()
-  for (const { path, seen } of files) {
-    paths.add(dirname(path))
-    if (seen !== undefined) paths.add(seen.kind === 'directory' ? seen.realpath : dirname(seen.realpath))
-  }
-  const marks = new Map<string, string>()
-  await forEachBounded([...paths], looksAtOnce, async (path) => {
-    const identity = await readIdentity(path)
-    if (identity?.kind === 'directory') marks.set(identity.realpath, `${identity.dev}:${identity.ino}`)
-  })
-  return marks
-}
-
-/** What the files are called, as links and where these lead to. */
-function namesOf(files: readonly WatchedFile[]): Set<string> {
-  const names = new Set<string>()
-  for (const { path, seen } of files) {
-    names.add(basename(path))
-    if (seen !== undefined) names.add(basename(seen.realpath))
-  }
-  return names
-}
+const nothing: ReadonlySet<string> = new Set()

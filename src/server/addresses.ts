@@ -40,6 +40,21 @@ export function clientClaims(
   return new ClientClaims({ sources, trustProto })
 }
 
+/** The hashes of the sets that a site is compiled with, where they are found. */
+export type SiteSets = readonly string[]
+
+const noSets: SiteSets = []
+
+/** What the sets of a site are now; its last good version may have been built of others. */
+export function currentSets({ allow }: VhostConfig, current: AddressSets): SiteSets {
+  return allow === undefined ? noSets : allow.from.sets.map((set) => (current.get(set.name) ?? set).hash)
+}
+
+/** Whether these are the same addresses. */
+export function isSameSets(left: SiteSets, right: SiteSets): boolean {
+  return left === right || (left.length === right.length && left.every((hash, index) => hash === right[index]))
+}
+
 function addressesOf({ ranges, sets }: AddressesConfig, current: AddressSets): AddressTest {
   return unionOf([ranges, ...sets.map((set) => (current.get(set.name) ?? set).addresses)])
 }

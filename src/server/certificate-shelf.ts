@@ -1,8 +1,8 @@
 // Every certificate that the configuration names, with the pair that serves and what is wrong with its files.
 // Outlives reloads: a pair that does not fit yet keeps the one before it. Used by the reload alone.
 import type { CertificateFiles } from '../config/config.js'
-import { forEachBounded } from '../files/bounded.js'
 import type { FileVersion } from '../files/file-content.js'
+import { Slices } from '../files/slices.js'
 import { Certificate } from '../tls/certificate.js'
 import type { LeafOnDisk } from '../tls/certificate-parse.js'
 import {
@@ -16,8 +16,7 @@ import {
   type ServedPair,
 } from '../tls/certificate-source.js'
 import type { CertificateDefect } from '../tls/defects.js'
-
-const readingsAtOnce = 32
+import { readPairs } from '../tls/pair-readers.js'
 
 /** One configured pair. */
 export interface ShelvedPair {
@@ -78,25 +77,39 @@ export class CertificateShelf {
   }
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
-  async refresh(wanted: readonly CertificateFiles[], changed: ReadonlySet<string> | 'all'): Promise<RefreshOutcome> {
+  async refresh(
+    wanted: Iterable<CertificateFiles>,
+    { changed, slices = new Slices() }: { readonly changed: ReadonlySet<string> | 'all'; readonly slices?: Slices },
+  ): Promise<RefreshOutcome> {
     const before = this.#slots
     const slots = new Map<string, Slot>()
-    const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
-    const unique = new Map(wanted.map((files) => [pairKey(files), files]))
-    await forEachBounded([...unique], readingsAtOnce, async ([key, files]) => {
+    const stale = new Map<string, CertificateFiles>()
+    for (const each of wanted) {
+      const key = pairKey(each)
       const slot = before.get(key)
-      const next = slot !== undefined && isCurrent(slot, changed) ? { ...slot, files } : await this.#read(files, slot)
+      if (slot === undefined || !isCurrent(slot, changed)) stale.set(key, each)
+      else slots.set(key, slot.files === each ? slot : { ...slot, files: each })
+    }
+    const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
+    const nowMs = this.#clock()
+    const requests = [...stale].map(([key, files]) => ({ files, served: servedOf(before.get(key)), nowMs }))
+    const readings = await slices.during(readPairs(requests))
+    for (const [index, [key, files]] of [...stale].entries()) {
+      const pause = slices.next()
+      if (pause !== undefined) await pause
+      const slot = before.get(key)
+      const next = slotAfter({ files, slot, reading: readings[index] as PairReading, nowMs })
       slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
-    })
+    }
     this.#slots = slots
     return outcome
   }
 
   /** Forgets all pairs but these. */
-  retain(wanted: readonly CertificateFiles[]): void {
-    const keys = new Set(wanted.map(pairKey))
+  retain(wanted: ReadonlySet<CertificateFiles>): void {
+    const keys = new Set([...wanted].map(pairKey))
     for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
   }
 
@@ -136,7 +149,7 @@ export class CertificateShelf {
 
   async #read(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
     const nowMs = this.#clock()
-    const served = slot && servedOf(slot)
+    const served = servedOf(slot)
     return slotAfter({ files, slot, reading: await readPair({ files, served, nowMs }), nowMs })
   }
 
@@ -162,9 +175,15 @@ export function isOverdue(pending: PendingPair | undefined, renewalGraceMs: numb
   return pending.reason === 'refused' || pending.ageMs >= renewalGraceMs
 }
 
+const keys = new WeakMap<object, string>()
+
 /** What makes two configured pairs the same. */
-export function pairKey({ cert, key }: Pick<CertificateFiles, 'cert' | 'key'>): string {
-  return `${cert}\0${key}`
+export function pairKey(files: Pick<CertificateFiles, 'cert' | 'key'>): string {
+  const known = keys.get(files)
+  if (known !== undefined) return known
+  const key = `${files.cert}\0${files.key}`
+  keys.set(files, key)
+  return key
 }
 
 function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
@@ -172,7 +191,9 @@ function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
   return !changed.has(slot.files.cert) && !changed.has(slot.files.key)
 }
 
-function servedOf({ certificate, hashes, isTakenIncomplete }: Slot): ServedPair | undefined {
+function servedOf(slot: Slot | undefined): ServedPair | undefined {
+  if (slot === undefined) return undefined
+  const { certificate, hashes, isTakenIncomplete } = slot
   if (certificate === undefined || hashes === undefined) return undefined
   const { notBeforeMs, notAfterMs, chain, warnings } = certificate
   const isComplete = chain.length > 1 && !warnings.some(({ code }) => code === 'chain_incomplete')

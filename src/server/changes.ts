@@ -1,31 +1,69 @@
-// What a reload changed, in numbers of sites. Pure; for the log.
+// What a reload changed: which sites came, went or mean something else. Pure; for the log, and for the snapshot, which uses
+// again what means the same.
+import { isDeepStrictEqual } from 'node:util'
 import type { ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
 
-/** Sites that came, went, or mean something else than before. */
+/** Sites that came, went, or mean something else than before, by their first host. */
 export interface Changes {
-  readonly added: number
-  readonly removed: number
-  readonly changed: number
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
 }
 
-/** Compares what two snapshots serve. */
-export function changesBetween(before: Snapshot, after: Snapshot): Changes {
-  const earlier = new Map(before.sites.map((site) => [site.vhost.id, signatureOf(site)]))
-  const later = new Map(after.sites.map((site) => [site.vhost.id, signatureOf(site)]))
-  const added = [...later.keys()].filter((id) => !earlier.has(id)).length
-  const removed = [...earlier.keys()].filter((id) => !later.has(id)).length
-  const changed = [...later].filter(([id, signature]) => earlier.has(id) && earlier.get(id) !== signature).length
+/** Compares what two snapshots serve. Sites that are the same object cost next to nothing. */
+export function changesBetween(before: Pick<Snapshot, 'sites'>, after: Pick<Snapshot, 'sites'>): Changes {
+  const gone = byId(withoutAll(before.sites, after.sites))
+  const come = byId(withoutAll(after.sites, before.sites))
+  const added = [...come.keys()].filter((id) => !gone.has(id))
+  const removed = [...gone.keys()].filter((id) => !come.has(id))
+  const changed = [...come].flatMap(([id, site]) => {
+    const earlier = gone.get(id)
+    return earlier === undefined || isSameSite(earlier, site) ? [] : [id]
+  })
   return { added, removed, changed }
 }
 
 /** Whether the same configuration shows other certificates. */
 export function hasOtherCertificates(before: Snapshot, after: Snapshot): boolean {
-  return changesBetween(before, after).changed > 0 || before.fallback !== after.fallback
+  return changesBetween(before, after).changed.length > 0 || before.fallback !== after.fallback
 }
 
-// Where a site stands in its file is no part of what it means, and the text of a file that it takes in has a hash.
-function signatureOf({ vhost, certificates }: ServingSite): string {
-  const fingerprints = certificates.map(({ fingerprint256 }) => fingerprint256)
-  return JSON.stringify([vhost, fingerprints], (key, value) => (key === 'place' || key === 'text' ? undefined : value))
+/** Whether two sites mean the same, wherever they stand; the text of a file that one takes in has a hash. */
+export function isSameMeaning(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (!isComposite(left) || !isComposite(right)) return isDeepStrictEqual(left, right)
+  const keys = Object.keys(left)
+  if (keys.length !== Object.keys(right).length || Array.isArray(left) !== Array.isArray(right)) return false
+  return keys.every((key) => isMeaningless(key, left) || isSameMeaning(left[key], right[key]))
+}
+
+function isMeaningless(key: string, { [key]: value, hash }: Readonly<Record<string, unknown>>): boolean {
+  if (key === 'place') return isComposite(value)
+  return key === 'text' && hash !== undefined
+}
+
+function isComposite(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
+}
+
+function isSameSite(left: ServingSite, right: ServingSite): boolean {
+  return (
+    left.certificates.length === right.certificates.length &&
+    left.certificates.every(
+      ({ fingerprint256 }, index) => fingerprint256 === right.certificates[index]?.fingerprint256,
+    ) &&
+    isSameMeaning(left.vhost, right.vhost)
+  )
+}
+
+function withoutAll(sites: readonly ServingSite[], others: readonly ServingSite[]): readonly ServingSite[] {
+  const excluded = new Set(others)
+  return sites.filter((site) => !excluded.has(site))
+}
+
+function byId(sites: readonly ServingSite[]): ReadonlyMap<string, ServingSite> {
+  return new Map(sites.map((site) => [site.vhost.id, site]))
 }

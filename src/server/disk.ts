@@ -1,29 +1,74 @@
-// Reads configuration files and remembers which version of each it has read, so that the watch misses no change
-// between the reading and the watching. Made for one load.
-import { readdirSync, readFileSync } from 'node:fs'
+// Reads configuration files and remembers what it has read, so that a load reads again only what has changed since, and
+// the watch misses no change between the reading and the watching. Outlives loads; made for one configuration.
+import { readFileSync } from 'node:fs'
 import type { Files } from '../config/files.js'
-import { type FileVersion, hashOf } from '../files/file-content.js'
+import { type FileVersion, namesIn, readNow } from '../files/file-content.js'
+import { isUnchanged } from '../files/file-identity.js'
 
-/** The disk as one load of the configuration saw it. */
+interface Reading<Content> {
+  readonly content: Content
+  readonly version: FileVersion
+}
+
+/** The disk as loads of the configuration see it. */
 export class Disk implements Files {
-  /** What was read or tried; without a hash where that failed. */
-  readonly versions = new Map<string, FileVersion>()
+  readonly #readings = new Map<string, Reading<unknown>>()
+  /** What could not be read in this load. */
+  readonly #failures = new Map<string, FileVersion>()
+  /** What may have changed since it was read; undefined where the watch tells. */
+  #doubted: Set<string> | undefined
+
+  /** Another load begins; files that have not changed are not read for it. Which have is asked of the disk for `all`. */
+  startLoad(changed: ReadonlySet<string> | 'all'): void {
+    this.#failures.clear()
+    this.#doubted = changed === 'all' ? new Set(this.#readings.keys()) : undefined
+    if (changed !== 'all') for (const path of changed) this.#readings.delete(path)
+  }
+
+  /** What loads have read, and what the last one has tried; without a hash where that failed. */
+  *versions(): Iterable<[string, FileVersion]> {
+    for (const [path, { version }] of this.#readings) yield [path, version]
+    yield* this.#failures
+  }
+
+  /** Forgets what is none of these. */
+  retain(paths: readonly string[]): void {
+    if (this.#readings.size + this.#failures.size <= paths.length) return
+    const kept = new Set(paths)
+    for (const path of this.#readings.keys()) if (!kept.has(path)) this.#readings.delete(path)
+  }
 
   read(path: string): string {
-    this.versions.set(path, { identity: undefined, hash: undefined })
-    const bytes = readFileSync(path)
-    this.#remember(path, bytes)
-    return bytes.toString('utf8')
+    return this.#get(path, readText)
   }
 
   list(directory: string): readonly string[] {
-    this.versions.set(directory, { identity: undefined, hash: undefined })
-    const names = readdirSync(directory)
-    this.#remember(directory, names.slice().sort().join('\0'))
-    return names
+    return this.#get(directory, readNames)
   }
 
-  #remember(path: string, content: Buffer | string): void {
-    this.versions.set(path, { identity: undefined, hash: hashOf(content) })
+  #get<Content>(path: string, read: (path: string) => Reading<Content>): Content {
+    const known = this.#readings.get(path) as Reading<Content> | undefined
+    if (known !== undefined && !this.#hasChanged(path, known.version)) return known.content
+    this.#readings.delete(path)
+    this.#failures.set(path, { identity: undefined, hash: undefined })
+    const reading = read(path)
+    this.#failures.delete(path)
+    this.#readings.set(path, reading)
+    return reading.content
   }
+
+  #hasChanged(path: string, { identity }: FileVersion): boolean {
+    if (this.#doubted === undefined || !this.#doubted.delete(path)) return false
+    return identity === undefined || !isUnchanged(path, identity)
+  }
+}
+
+function readText(path: string): Reading<string> {
+  const { content, version } = readNow(path, (file) => readFileSync(file))
+  return { content: content.toString('utf8'), version }
+}
+
+function readNames(directory: string): Reading<readonly string[]> {
+  const { content, version } = readNow(directory, namesIn)
+  return { content: content === '' ? [] : content.split('\0'), version }
 }

@@ -3,17 +3,15 @@
 
 import type { CertificateFiles, Config, VhostConfig } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
-import { type LoadedConfig, loadConfig } from '../config/load.js'
-import { type Parse, parseYaml } from '../config/parse.js'
+import type { HostHolder, HostHolders } from '../config/host-conflicts.js'
+import { type LoadedConfig, loadSteps } from '../config/load.js'
 import type { UpstreamTlsConfig } from '../config/upstream-config.js'
-import type { FileVersion } from '../files/file-content.js'
-import type { EndpointObserver } from '../upstream/endpoint-options.js'
+import { Slices } from '../files/slices.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
-import type { ClientTrustShelf } from './client-trusts.js'
-import { Disk } from './disk.js'
-import { pairErrors, resolveSites } from './sites.js'
+import { claimsOf, pairErrors, resolveSites, type ServingSite } from './sites.js'
 import { compile, type Snapshot, sitesUnder } from './snapshot.js'
-import { answersOf, type UpstreamTlsShelf } from './upstream-tls.js'
+import type { Stock } from './stock.js'
+import { answersOf } from './upstream-tls.js'
 
 /** A configuration without mistakes outside its sites. */
 export type UsableConfig = LoadedConfig & { readonly config: Config }
@@ -28,18 +26,7 @@ export interface LoadOutcome {
   readonly usable: UsableConfig | undefined
   /** Mistakes outside the sites. */
   readonly errors: readonly ConfigError[]
-  /** What was read, in the versions that were read, for the watch. */
-  readonly versions: ReadonlyMap<string, FileVersion>
   readonly certificates: RefreshOutcome
-}
-
-/** What loads keep from one to the next, and what they give to what they make. */
-export interface Stock {
-  readonly certificates: CertificateShelf
-  readonly upstreamTls: UpstreamTlsShelf
-  readonly clientTrusts: ClientTrustShelf
-  /** Hears of the health of endpoints once they serve. */
-  readonly endpointObserver: EndpointObserver
 }
 
 /** Where a load starts from. */
@@ -48,45 +35,75 @@ export interface LoadRequest {
   readonly stock: Stock
   /** What serves now; undefined at a cold start. */
   readonly previous: Snapshot | undefined
-  /** Parses what has changed and remembers the rest; left out, everything is parsed. */
-  readonly parse?: Parse
-  /** Files that are known to have changed. */
+  /** Files that are known to have changed; `all`: nothing is known. */
   readonly changed: ReadonlySet<string> | 'all'
+  /** What the work is cut into. */
+  readonly slices?: Slices
 }
 
 /** Loads everything that the main file names. */
 export async function load(request: LoadRequest): Promise<LoadOutcome> {
-  const disk = new Disk()
-  const { stock, previous, changed } = request
+  const { stock, previous, changed, slices = new Slices() } = request
   const shelf = stock.certificates
-  const loaded = loadConfig(request.mainFile, disk, request.parse ?? parseYaml)
+  const loaded = await readFiles(request, slices)
   const configured = loaded.config === undefined ? [] : pairsOf(loaded.config)
+  await slices.pause()
   // What serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
-  const certificates = await shelf.refresh([...pairsInService(previous), ...configured], changed)
+  const wanted = new Set([...pairsInService(previous), ...configured])
+  const certificates = await shelf.refresh(wanted, { changed, slices })
   const usable = loaded.config === undefined ? undefined : { ...loaded, config: loaded.config }
   const errors = usable === undefined ? loaded.errors : fallbackErrors(usable.config, shelf)
-  const snapshot = usable === undefined || errors.length > 0 ? undefined : snapshotOf(usable, stock, previous)
-  shelf.retain([...pairsInService(snapshot ?? previous), ...configured])
-  const inUse = [...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)]
+  const snapshot = usable === undefined || errors.length > 0 ? undefined : await snapshotOf(usable, request, slices)
+  await slices.pause()
+  shelf.retain(new Set([...pairsInService(snapshot ?? previous), ...configured]))
+  const inUse = new Set([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)])
   stock.upstreamTls.retain(upstreamTlsOf(inUse))
   stock.clientTrusts.retain(inUse)
-  const versions = new Map([...shelf.versions(), ...disk.versions])
+  if (loaded.config !== undefined) stock.disk.retain([...loaded.files, ...loaded.directories])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
-  return { loaded, snapshot, usable, errors, versions, certificates: { ...certificates, pending } }
+  return { loaded, snapshot, usable, errors, certificates: { ...certificates, pending } }
+}
+
+async function readFiles({ mainFile, stock, previous, changed }: LoadRequest, slices: Slices): Promise<LoadedConfig> {
+  const { disk, memory } = stock
+  disk.startLoad(changed)
+  return await slices.run(loadSteps({ mainFile, files: disk, memory, holders: holdersIn(previous) }))
+}
+
+/** Whose names are whose in what serves; conflicts are rare, so the first one builds the index. */
+function holdersIn(snapshot: Snapshot | undefined): HostHolders | undefined {
+  if (snapshot === undefined) return undefined
+  let index: ReadonlyMap<string, HostHolder> | undefined
+  return (listener, host) => {
+    index ??= new Map(snapshot.sites.flatMap(holdingsOf))
+    return index.get(`${listener} ${host}`)
+  }
+}
+
+function holdingsOf({ vhost }: ServingSite): [string, HostHolder][] {
+  const holder = { file: vhost.place.file, id: vhost.id }
+  return claimsOf(vhost).map((claim) => [claim, holder])
 }
 
 /** What `usable` means with the certificates that are on the shelf now. */
-export function snapshotOf(usable: UsableConfig, stock: Stock, previous: Snapshot | undefined): Snapshot {
+export async function snapshotOf(
+  usable: UsableConfig,
+  { stock, previous }: Pick<LoadRequest, 'stock' | 'previous'>,
+  slices: Slices,
+): Promise<Snapshot> {
   const { config } = usable
+  await slices.pause()
   const sites = resolveSites(usable, stock, previous === undefined ? [] : sitesUnder(config, previous))
   const fallback =
     config.fallbackCertificate === undefined ? undefined : stock.certificates.get(config.fallbackCertificate)
-  return compile({ config, sites, fallback: fallback?.certificate, stock }, previous)
+  await slices.pause()
+  return await slices.run(compile({ config, sites, fallback: fallback?.certificate, stock }, previous))
 }
 
 function pairsOf({ fallbackCertificate, vhosts }: Pick<Config, 'fallbackCertificate' | 'vhosts'>): CertificateFiles[] {
-  const fallback = fallbackCertificate === undefined ? [] : [fallbackCertificate]
-  return [...fallback, ...vhosts.flatMap(({ certificates }) => certificates)]
+  const pairs = fallbackCertificate === undefined ? [] : [fallbackCertificate]
+  for (const { certificates } of vhosts) pairs.push(...certificates)
+  return pairs
 }
 
 /** Those of the sites that serve, which are not all as configured. */
@@ -99,9 +116,14 @@ function vhostsOf(snapshot: Snapshot | undefined): readonly VhostConfig[] {
   return snapshot === undefined ? [] : snapshot.sites.map(({ vhost }) => vhost)
 }
 
-function upstreamTlsOf(vhosts: readonly VhostConfig[]): readonly UpstreamTlsConfig[] {
-  const answers = vhosts.flatMap(answersOf)
-  return answers.flatMap((answer) => (answer.kind === 'upstream' && answer.upstream.tls ? [answer.upstream.tls] : []))
+function upstreamTlsOf(vhosts: Iterable<VhostConfig>): ReadonlySet<UpstreamTlsConfig> {
+  const inUse = new Set<UpstreamTlsConfig>()
+  for (const vhost of vhosts) {
+    for (const answer of answersOf(vhost)) {
+      if (answer.kind === 'upstream' && answer.upstream.tls !== undefined) inUse.add(answer.upstream.tls)
+    }
+  }
+  return inUse
 }
 
 function fallbackErrors({ fallbackCertificate }: Config, shelf: CertificateShelf): readonly ConfigError[] {

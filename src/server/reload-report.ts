@@ -3,6 +3,7 @@ import type { CertificateFiles } from '../config/config.js'
 import type { Log } from '../telemetry/log.js'
 import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
+import { changesBetween } from './changes.js'
 import type { LoadOutcome } from './load.js'
 import { ownDefects, siteDefects } from './pair-defects.js'
 import type { DegradedSite, ServingSite } from './sites.js'
@@ -10,6 +11,7 @@ import type { Snapshot } from './snapshot.js'
 
 /** Tells of pairs that serve from now on, and of pairs whose files cannot be used as they are. */
 export function reportCertificates(log: Log, { certificates }: LoadOutcome, snapshot: Snapshot | undefined): void {
+  if (certificates.accepted.length + certificates.pending.length === 0) return
   const users = usersByPair(snapshot)
   for (const pair of certificates.accepted) reportAccepted(log, pair, users.get(pairKey(pair.files)) ?? [])
   for (const pair of certificates.pending) reportPending(log, pair, users.get(pairKey(pair.files)) ?? [])
@@ -53,8 +55,11 @@ export interface Replacement {
 /** Tells what certificates that were in service before lack for sites whose hosts are new. */
 export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): void {
   const told = new Set(outcome.certificates.accepted.map(({ certificate }) => certificate))
+  const before = new Set(previous?.sites)
+  const others = snapshot.sites.filter((site) => !before.has(site))
+  if (others.length === 0) return
   const hosts = new Map(previous?.sites.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
-  for (const site of snapshot.sites) {
+  for (const site of others) {
     if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
     for (const certificate of site.certificates) {
       if (told.has(certificate)) continue
@@ -62,6 +67,40 @@ export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replac
       for (const defect of siteDefects(certificate, site)) reportDefect(log, defect, name)
     }
   }
+}
+
+/** What a reload cost. */
+export interface ReloadCost {
+  readonly durationMs: number
+  /** The longest time for which the event loop was blocked. */
+  readonly blockedMs: number
+}
+
+/** Of each kind of change, so many sites are named. */
+const namesMax = 20
+
+/** Tells that another snapshot serves, and what it changes. */
+export function reportReloaded(
+  log: Log,
+  { snapshot, previous, cost }: { readonly snapshot: Snapshot; readonly previous: Snapshot; readonly cost: ReloadCost },
+): void {
+  const { added, removed, changed } = changesBetween(previous, snapshot)
+  const degraded = snapshot.degraded.map(({ vhost }) => vhost)
+  log.info('config_reloaded', 'the configuration is in service', {
+    generation: snapshot.generation,
+    durationMs: Math.round(cost.durationMs),
+    blockedMs: Math.round(cost.blockedMs * 10) / 10,
+    added: added.length,
+    removed: removed.length,
+    changed: changed.length,
+    degraded: degraded.length,
+    vhosts: {
+      added: added.slice(0, namesMax),
+      removed: removed.slice(0, namesMax),
+      changed: changed.slice(0, namesMax),
+      degraded: degraded.slice(0, namesMax),
+    },
+  })
 }
 
 /** Tells of sites that became degraded, changed their mistakes, or serve as configured again. */

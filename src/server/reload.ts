@@ -2,17 +2,16 @@
 // Owned by the server; a load that fails leaves everything as it is, and certificates are renewed all the same.
 import type { Config } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
-import { createRememberingParser } from '../config/parse.js'
 import { FileWatch } from '../files/file-watch.js'
+import { Slices } from '../files/slices.js'
 import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
-import { CertificateShelf, type PendingTimes, type ShelvedPair } from './certificate-shelf.js'
-import { changesBetween, hasOtherCertificates } from './changes.js'
-import { ClientTrustShelf } from './client-trusts.js'
-import { type LoadOutcome, load, type Stock, snapshotOf, type UsableConfig } from './load.js'
-import { reportCertificates, reportDegraded, reportNewHosts } from './reload-report.js'
+import type { PendingTimes, ShelvedPair } from './certificate-shelf.js'
+import { hasOtherCertificates } from './changes.js'
+import { load, snapshotOf, type UsableConfig } from './load.js'
+import { type ReloadCost, reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
-import { UpstreamTlsShelf } from './upstream-tls.js'
+import { Stock } from './stock.js'
 
 /** What a reload needs of the server. */
 export interface ReloadOptions {
@@ -34,7 +33,6 @@ type ChangedFiles = ReadonlySet<string> | 'all'
 export class Reload {
   readonly #options: ReloadOptions
   readonly #stock: Stock
-  readonly #parse = createRememberingParser()
   #watch: FileWatch | undefined
   #watchSettings: Config['reload'] | undefined
   #queue: Promise<unknown> = Promise.resolve()
@@ -47,13 +45,7 @@ export class Reload {
 
   constructor(options: ReloadOptions) {
     this.#options = options
-    const { endpointObserver } = options
-    this.#stock = {
-      certificates: new CertificateShelf(),
-      upstreamTls: new UpstreamTlsShelf(),
-      clientTrusts: new ClientTrustShelf(),
-      endpointObserver,
-    }
+    this.#stock = new Stock(options.endpointObserver)
   }
 
   /** The first load. Resolves to the mistakes that keep the server from starting; none: it serves and is watched. */
@@ -87,28 +79,34 @@ export class Reload {
 
   async #load(changed: ChangedFiles): Promise<readonly ConfigError[]> {
     const startedMs = performance.now()
+    const slices = new Slices()
     const previous = this.#options.current()
     const { mainFile } = this.#options
-    const outcome = await load({ mainFile, stock: this.#stock, parse: this.#parse, previous, changed })
+    const outcome = await load({ mainFile, stock: this.#stock, previous, changed, slices })
+    await slices.pause()
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
     if (errors.length === 0) this.#inService = outcome.usable
-    else await this.#applyRenewals(previous)
+    else await this.#applyRenewals(previous, slices)
+    await slices.pause()
     const current = this.#options.current()
     reportCertificates(this.#options.log(), outcome, current)
     if (errors.length > 0) this.#reportRejected(errors, previous)
     else this.#toldErrors = ''
     if (current !== undefined && current !== previous) {
       reportNewHosts(this.#options.log(), { outcome, snapshot: current, previous })
-      this.#reportApplied(current, previous, performance.now() - startedMs)
+      await slices.pause()
+      const durationMs = performance.now() - startedMs
+      this.#reportApplied(current, previous, { durationMs, blockedMs: slices.longestMs })
     }
-    this.#follow(outcome)
+    await slices.pause()
+    this.#follow()
     return errors
   }
 
   // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.
-  async #applyRenewals(previous: Snapshot | undefined): Promise<void> {
+  async #applyRenewals(previous: Snapshot | undefined, slices: Slices): Promise<void> {
     if (this.#inService === undefined || previous === undefined) return
-    const renewed = snapshotOf(this.#inService, this.#stock, previous)
+    const renewed = await snapshotOf(this.#inService, { stock: this.#stock, previous }, slices)
     if (hasOtherCertificates(previous, renewed)) await this.#options.apply(renewed)
   }
 
@@ -121,24 +119,16 @@ export class Reload {
     this.#options.log().error('config_rejected', message, { errors })
   }
 
-  #reportApplied(snapshot: Snapshot, previous: Snapshot | undefined, durationMs: number): void {
+  #reportApplied(snapshot: Snapshot, previous: Snapshot | undefined, cost: ReloadCost): void {
     reportDegraded(this.#options.log(), snapshot, previous)
-    if (previous === undefined) return
-    const { generation, degraded } = snapshot
-    const facts = {
-      generation,
-      durationMs: Math.round(durationMs),
-      ...changesBetween(previous, snapshot),
-      degraded: degraded.length,
-    }
-    this.#options.log().info('config_reloaded', 'the configuration is in service', facts)
+    if (previous !== undefined) reportReloaded(this.#options.log(), { snapshot, previous, cost })
   }
 
-  #follow(outcome: LoadOutcome): void {
+  #follow(): void {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
     this.#options.onCertificates(this.#stock.certificates.pairs())
-    this.#watchBy(config.reload).setFiles(outcome.versions)
+    this.#watchBy(config.reload).setFiles(this.#stock.versions())
     this.#retryPending(config.reload)
   }
 

@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
 import type { Certificate } from '../tls/certificate.js'
 import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
-import type { Stock } from './load.js'
+import type { Stock } from './stock.js'
 
 /** A site that serves. */
 export interface ServingSite {
@@ -38,36 +38,120 @@ export function resolveSites(
   stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const { renewalGraceMs } = loaded.config.reload
-  const judged = loaded.config.vhosts.map((vhost) => judge(vhost, { ...stock, renewalGraceMs }))
-  const sound = judged.filter((site) => site.serves !== 'closed')
-  const broken = [
-    ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
-    ...loaded.brokenSites.map((site) => brokenByMistake(site, loaded)),
-  ]
-  // Where sound sites have taken all its names, an earlier version is nobody's any more.
-  const taken = new Set(sound.flatMap(({ vhost }) => claimsOf(vhost)))
-  const orphans = new Set(previous.filter(({ vhost }) => claimsOf(vhost).some((claim) => !taken.has(claim))))
-  const kept: ServingSite[] = []
-  const degraded = sound.flatMap(({ vhost, errors, serves }): DegradedSite[] => {
-    return serves === 'configured' ? [] : [{ vhost: vhost.id, errors, serves }]
+  const { certificates, upstreamTls, clientTrusts } = stock
+  const by = { certificates, upstreamTls, clientTrusts, renewalGraceMs: loaded.config.reload.renewalGraceMs }
+  const before = new Map(previous.map((site) => [site.vhost, site]))
+  const judged = loaded.config.vhosts.map((vhost): JudgedSite => {
+    const site = before.get(vhost)
+    return site !== undefined && isAsBefore(site, by) ? asConfigured(site) : judge(vhost, by)
   })
-  for (const { name, errors, isEarlier } of broken) {
-    const earlier = [...orphans].filter(({ vhost }) => isEarlier(vhost))
+  const sound = judged.filter((site) => site.serves !== 'closed')
+  const degraded = sound.flatMap(({ site, errors, serves }): DegradedSite[] => {
+    return serves === 'configured' ? [] : [{ vhost: site.vhost.id, errors, serves }]
+  })
+  const unservable = [
+    ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
+    ...brokenByMistakes(loaded),
+  ]
+  const kept: ServingSite[] = []
+  const orphans = new Orphans(unservable.length === 0 ? [] : orphansOf(previous, sound))
+  for (const { name, errors, earlierIn } of unservable) {
+    const earlier = earlierIn(orphans)
     for (const site of earlier) {
-      orphans.delete(site)
+      orphans.adopt(site)
       kept.push(renewed(site, stock.certificates))
       degraded.push({ vhost: site.vhost.id, errors, serves: 'last_good' })
     }
     if (earlier.length === 0) degraded.push({ vhost: name, errors, serves: 'closed' })
   }
-  return { serving: [...sound, ...kept].map(({ vhost, certificates }) => ({ vhost, certificates })), degraded }
+  return { serving: [...sound.map(({ site }) => shared(site, before)), ...kept], degraded }
+}
+
+/** Earlier sites with a name that no sound site has taken; the others are nobody's any more. */
+function orphansOf(previous: readonly ServingSite[], sound: readonly JudgedSite[]): readonly ServingSite[] {
+  const vhosts = new Set(sound.map(({ site }) => site.vhost))
+  const gone = previous.filter(({ vhost }) => !vhosts.has(vhost))
+  if (gone.length === 0) return gone
+  const taken = new Set(sound.flatMap(({ site }) => claimsOf(site.vhost)))
+  return gone.filter(({ vhost }) => claimsOf(vhost).some((claim) => !taken.has(claim)))
+}
+
+/** Earlier sites that go on serving if somebody's mistake is why they are not there. */
+class Orphans {
+  readonly #adopted = new Set<ServingSite>()
+  readonly #byFile: ReadonlyMap<string, readonly ServingSite[]>
+  readonly #byClaim: ReadonlyMap<string, readonly ServingSite[]>
+
+  constructor(sites: readonly ServingSite[]) {
+    this.#byFile = grouped(sites, ({ vhost }) => [vhost.place.file])
+    this.#byClaim = grouped(sites, ({ vhost }) => claimsOf(vhost))
+  }
+
+  ofFile(file: string): readonly ServingSite[] {
+    return this.#left(this.#byFile.get(file) ?? [])
+  }
+
+  withClaims(claims: readonly string[]): readonly ServingSite[] {
+    return this.#left(claims.flatMap((claim) => this.#byClaim.get(claim) ?? []))
+  }
+
+  adopt(site: ServingSite): void {
+    this.#adopted.add(site)
+  }
+
+  #left(sites: readonly ServingSite[]): readonly ServingSite[] {
+    return [...new Set(sites)].filter((site) => !this.#adopted.has(site))
+  }
+}
+
+function grouped(
+  sites: readonly ServingSite[],
+  keysOf: (site: ServingSite) => readonly string[],
+): Map<string, ServingSite[]> {
+  const groups = new Map<string, ServingSite[]>()
+  for (const site of sites) {
+    for (const key of keysOf(site)) {
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [site])
+      else group.push(site)
+    }
+  }
+  return groups
+}
+
+/** What serves as before is the same object as before. */
+function shared(site: ServingSite, before: ReadonlyMap<VhostConfig, ServingSite>): ServingSite {
+  const known = before.get(site.vhost)
+  return known !== undefined && isSameList(known.certificates, site.certificates) ? known : site
+}
+
+function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
+  return left.length === right.length && left.every((item, index) => item === right[index])
 }
 
 /** A site that can be read, with what its certificates are good for. */
-interface JudgedSite extends ServingSite {
+interface JudgedSite {
+  readonly site: ServingSite
   readonly errors: readonly ConfigError[]
   readonly serves: DegradedSite['serves'] | 'configured'
+}
+
+/** What sites are judged by. */
+type Judging = Shelves & { readonly renewalGraceMs: number }
+
+const noErrors: readonly ConfigError[] = []
+
+function asConfigured(site: ServingSite): JudgedSite {
+  return { site, errors: noErrors, serves: 'configured' }
+}
+
+/** Of a site that is configured as it serves: whether its files still hold what it shows. */
+function isAsBefore({ vhost, certificates }: ServingSite, { certificates: shelf, renewalGraceMs }: Judging): boolean {
+  if (vhost.certificates.length !== certificates.length) return false
+  return vhost.certificates.every((files, index) => {
+    const pair = shelf.get(files)
+    return pair !== undefined && !isUnusable(pair, renewalGraceMs) && pair.certificate === certificates[index]
+  })
 }
 
 /** What is wrong with the files that say whom a site trusts: its upstreams, its clients. */
@@ -75,45 +159,47 @@ export function trustErrorsOf(vhost: VhostConfig, shelves: Omit<Shelves, 'certif
   return [...shelves.upstreamTls.errorsOf(vhost), ...shelves.clientTrusts.errorsOf(vhost)]
 }
 
-function judge(vhost: VhostConfig, by: Shelves & { readonly renewalGraceMs: number }): JudgedSite {
+function judge(vhost: VhostConfig, by: Judging): JudgedSite {
   const { certificates: shelf, renewalGraceMs } = by
   const trustErrors = trustErrorsOf(vhost, by)
-  if (trustErrors.length > 0) return { vhost, certificates: [], errors: trustErrors, serves: 'closed' }
+  if (trustErrors.length > 0) return { site: { vhost, certificates: [] }, errors: trustErrors, serves: 'closed' }
   const pairs = vhost.certificates.map((files) => shelf.get(files)).filter((pair) => pair !== undefined)
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)
-  if (errors.length === 0) return { vhost, certificates, errors, serves: 'configured' }
-  if (certificates.length === 0) return { vhost, certificates, errors, serves: 'closed' }
-  return { vhost, certificates, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
+  const site = { vhost, certificates }
+  if (errors.length === 0) return asConfigured(site)
+  if (certificates.length === 0) return { site, errors, serves: 'closed' }
+  return { site, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
 }
 
-/** A site that cannot serve as it is written, and how to know its earlier version. */
+/** A site that cannot serve as it is written, and how to know its earlier versions. */
 interface UnservableSite {
   readonly name: string
   readonly errors: readonly ConfigError[]
-  readonly isEarlier: (vhost: VhostConfig) => boolean
+  readonly earlierIn: (orphans: Orphans) => readonly ServingSite[]
 }
 
-function brokenByFile({ vhost, errors }: JudgedSite): UnservableSite {
-  const claims = new Set(claimsOf(vhost))
-  return { name: vhost.id, errors, isEarlier: (earlier) => claimsOf(earlier).some((claim) => claims.has(claim)) }
+function brokenByFile({ site: { vhost }, errors }: JudgedSite): UnservableSite {
+  return { name: vhost.id, errors, earlierIn: (orphans) => orphans.withClaims(claimsOf(vhost)) }
 }
 
-function brokenByMistake(
-  broken: BrokenSite,
-  { config, brokenSites }: LoadedConfig & { config: Config },
-): UnservableSite {
-  const named = new Set([...config.vhosts, ...brokenSites].flatMap(({ hosts }) => hosts))
-  const isEarlier = (vhost: VhostConfig): boolean => {
-    if (vhost.place.file !== broken.file) return false
-    if (broken.index === undefined || vhost.hosts.some((host) => broken.hosts.includes(host))) return true
-    // Its hosts cannot be read either: then it is the one of its file that nobody names any more.
-    return broken.hosts.length === 0 && !vhost.hosts.some((host) => named.has(host))
-  }
-  return { name: nameOf(broken), errors: broken.errors, isEarlier }
+function brokenByMistakes({ config, brokenSites }: LoadedConfig & { config: Config }): UnservableSite[] {
+  const named = new Set<string>()
+  const isHostless = brokenSites.some(({ hosts }) => hosts.length === 0)
+  // A site whose hosts cannot be read either is the one of its file that nobody names any more.
+  if (isHostless) for (const { hosts } of [...config.vhosts, ...brokenSites]) for (const host of hosts) named.add(host)
+  return brokenSites.map((broken) => {
+    const { file, index, hosts, errors } = broken
+    const isEarlier = ({ vhost }: ServingSite): boolean => {
+      if (index === undefined || vhost.hosts.some((host) => hosts.includes(host))) return true
+      return hosts.length === 0 && !vhost.hosts.some((host) => named.has(host))
+    }
+    return { name: nameOf(broken), errors, earlierIn: (orphans) => orphans.ofFile(file).filter(isEarlier) }
+  })
 }
 
-function claimsOf({ hosts, listeners }: VhostConfig): string[] {
+/** The names of a site on each of its listeners. */
+export function claimsOf({ hosts, listeners }: VhostConfig): string[] {
   return listeners.flatMap((listener) => hosts.map((host) => `${listener} ${host}`))
 }
 

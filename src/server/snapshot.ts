@@ -1,6 +1,6 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
-import type { Config, ListenerConfig, VhostConfig } from '../config/config.js'
+import type { Config, ListenerConfig } from '../config/config.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { AddressRules } from '../listener/address-rules.js'
@@ -9,15 +9,16 @@ import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import type { DatedThing } from '../tls/expiry-watch.js'
-import { clientClaims, listenerAllow, proxyHeaderRules } from './addresses.js'
+import { clientClaims, currentSets, isSameSets, listenerAllow, proxyHeaderRules, type SiteSets } from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
+import { isSameMeaning } from './changes.js'
 import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
-import type { Stock } from './load.js'
 import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
-import { UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
-import { virtualHostOf } from './virtual-hosts.js'
+import type { Stock } from './stock.js'
+import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
+import { type SiteParts, virtualHostOf } from './virtual-hosts.js'
 
 /** What one listener serves. */
 export interface ListenerPlan {
@@ -53,40 +54,59 @@ export interface Snapshot {
   readonly upstreams: UpstreamPlan
   readonly tunnels: SiteTunnels
   readonly sites: readonly ServingSite[]
+  /** By name; several may have one on listeners of their own. */
+  readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
   /** Those whose client certificates are accepted. */
   readonly clientAuthorities: readonly DatedThing[]
 }
 
-interface CompiledSite {
-  readonly vhost: VhostConfig
+/** A site with all that it is made of. */
+export interface CompiledSite extends ServingSite {
   readonly virtualHost: VirtualHost
-  readonly certificates: readonly Certificate[]
+  readonly upstreams: readonly CompiledUpstream[]
+  /** The address sets that it was compiled with. */
+  readonly sets: SiteSets
 }
 
 /** A site as one listener serves it. */
-interface ListenedSite extends CompiledSite {
+interface ListenedSite {
+  readonly site: CompiledSite
   readonly handshake: HandshakePlan
 }
 
-/** Compiles sound sites; everything of `previous` that is the same is used again. */
-export function compile(
-  parts: { config: Config; sites: ResolvedSites; fallback: Certificate | undefined; stock: Stock },
+/** What a snapshot is compiled from. */
+export interface SnapshotParts {
+  readonly config: Config
+  readonly sites: ResolvedSites
+  readonly fallback: Certificate | undefined
+  readonly stock: Stock
+}
+
+const sitesAStep = 200
+
+/** Compiles sound sites in steps; everything of `previous` that is the same is used again. */
+export function* compile(
+  { config, sites, fallback, stock }: SnapshotParts,
   previous: Snapshot | undefined,
-): Snapshot {
-  const { config, sites, fallback, stock } = parts
+): Generator<void, Snapshot> {
   const generation = (previous?.generation ?? 0) + 1
-  const upstreams = new UpstreamCompiler({ config, stock, previous: previous?.upstreams })
-  const tunnels = siteTunnels(
-    sites.serving.map(({ vhost }) => vhost),
-    previous?.tunnels,
-  )
-  const siteParts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
-  const compiled = sites.serving.map(({ vhost, certificates }) => {
-    return { vhost, certificates, virtualHost: virtualHostOf(vhost, siteParts) }
-  })
-  const plans = config.listeners.map((listener) => planOf(listener, { config, generation, compiled, fallback }))
+  const upstreams = new UpstreamCompiler({ config, stock, previous })
+  const vhosts = sites.serving.map(({ vhost }) => vhost)
+  const tunnels = siteTunnels(vhosts, previous?.tunnels)
+  const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
+  const compiled: CompiledSite[] = []
+  for (const [index, site] of sites.serving.entries()) {
+    if (index % sitesAStep === 0) yield
+    compiled.push(compileSite(site, { parts, previous }))
+  }
+  const plans: ListenerPlan[] = []
+  for (const listener of config.listeners) {
+    yield
+    plans.push(planOf(listener, { config, generation, compiled, fallback }))
+  }
+  yield
   return {
     generation,
     config,
@@ -94,10 +114,40 @@ export function compile(
     upstreams: upstreams.plan(),
     tunnels,
     sites: sites.serving,
+    compiled: byId(compiled),
     degraded: sites.degraded,
     fallback,
     clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
   }
+}
+
+interface Compilation {
+  readonly parts: SiteParts
+  readonly previous: Snapshot | undefined
+}
+
+function compileSite({ vhost, certificates }: ServingSite, { parts, previous }: Compilation): CompiledSite {
+  const { upstreams, addressSets } = parts
+  const sets = currentSets(vhost, addressSets)
+  const before = previous?.compiled.get(vhost.id)?.find((each) => {
+    return isSameMeaning(each.vhost, vhost) && isSameSets(each.sets, sets)
+  })
+  if (before !== undefined) {
+    upstreams.takeOver(before.upstreams, vhost.id)
+    return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
+  }
+  const virtualHost = virtualHostOf(vhost, parts)
+  return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses(), sets }
+}
+
+function byId(sites: readonly CompiledSite[]): ReadonlyMap<string, readonly CompiledSite[]> {
+  const named = new Map<string, CompiledSite[]>()
+  for (const site of sites) {
+    const others = named.get(site.vhost.id)
+    if (others === undefined) named.set(site.vhost.id, [site])
+    else others.push(site)
+  }
+  return named
 }
 
 /** What serves in `previous`, by the names that `config` has for the same listeners. */
@@ -128,20 +178,12 @@ interface PlanParts {
 
 function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
   const general = listenerHandshake(listener)
-  const here = compiled
-    .filter(({ vhost }) => vhost.listeners.includes(listener.name))
-    .map((site): ListenedSite => {
-      const { vhost, virtualHost } = site
-      return { ...site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
-    })
-  const sites = createHostMap(here.flatMap((site) => site.vhost.hosts.map((host) => [host, site] as const)))
-  const certificatesOf = (name: string) => sites.get(name)?.certificates
-  // A client that shows its certificate to one site must not be led to believe that another one has seen it.
-  const announced = here.filter(({ handshake }) => handshake === general)
-  const hosts = announced.flatMap(({ vhost }) => vhost.hosts)
+  const here = sitesOn(listener.name, compiled, general)
+  const sites = createHostMap(here)
+  const certificatesOf = (name: string) => sites.get(name)?.site.certificates
   return {
     config: listener,
-    origins: listener.announceOrigins ? new AnnouncedOrigins({ hosts, certificates: certificatesOf }) : undefined,
+    origins: listener.announceOrigins ? announcedOrigins(here, { general, certificatesOf }) : undefined,
     handshakeFor: (name) => (name === undefined ? undefined : sites.get(name)?.handshake) ?? general,
     proxyHeader: proxyHeaderRules(listener, config.addressSets),
     allow: listenerAllow(listener, config.addressSets),
@@ -156,7 +198,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       listener: listener.name,
       generation,
       isSecure: listener.tls,
-      sites: { get: (name) => sites.get(name)?.virtualHost },
+      sites: { get: (name) => sites.get(name)?.site.virtualHost },
       claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
@@ -165,4 +207,33 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       heldBodies: { bytesMax: config.limits.heldBodyBytes, chunkedMs: config.timeouts.heldBodyMs },
     },
   }
+}
+
+function sitesOn(
+  listener: string,
+  compiled: readonly CompiledSite[],
+  general: HandshakePlan,
+): readonly [string, ListenedSite][] {
+  const here: [string, ListenedSite][] = []
+  for (const site of compiled) {
+    const { vhost, virtualHost } = site
+    if (!vhost.listeners.includes(listener)) continue
+    const listened = { site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
+    for (const host of vhost.hosts) here.push([host, listened])
+  }
+  return here
+}
+
+interface Announcement {
+  readonly general: HandshakePlan
+  readonly certificatesOf: (name: string) => readonly Certificate[] | undefined
+}
+
+// A client that shows its certificate to one site must not be led to believe that another one has seen it.
+function announcedOrigins(
+  here: readonly (readonly [string, ListenedSite])[],
+  { general, certificatesOf }: Announcement,
+): AnnouncedOrigins {
+  const announced = here.filter(([, { handshake }]) => handshake === general)
+  return new AnnouncedOrigins({ hosts: announced.map(([host]) => host), certificates: certificatesOf })
 }

@@ -8,7 +8,8 @@ import { Endpoint } from '../upstream/endpoint.js'
 import type { EndpointSettings } from '../upstream/endpoint-options.js'
 import { type Share, Upstream } from '../upstream/upstream.js'
 import { nowMs } from '../wire/deadlines.js'
-import type { Stock } from './load.js'
+import { isSameMeaning } from './changes.js'
+import type { Stock } from './stock.js'
 import { tlsKey } from './upstream-tls.js'
 
 /** An endpoint and what it is told when it is put into service. */
@@ -28,11 +29,21 @@ export interface UpstreamPlan {
   readonly retryBudgets: ReadonlyMap<string, RetryBudget>
 }
 
+/** An upstream, and what makes it the one that a site means. */
+export interface CompiledUpstream {
+  readonly upstream: Upstream
+  readonly config: UpstreamConfig
+  readonly timeouts: UpstreamTimeouts
+  /** The keys of its endpoints. */
+  readonly keys: readonly string[]
+}
+
 /** What upstreams are compiled from. */
 export interface UpstreamParts {
   readonly config: Config
   readonly stock: Pick<Stock, 'upstreamTls' | 'endpointObserver'>
-  readonly previous: UpstreamPlan | undefined
+  /** What serves now. */
+  readonly previous: { readonly config: Config; readonly upstreams: UpstreamPlan } | undefined
 }
 
 /** Compiles upstreams one after another; equal ones are one. */
@@ -41,23 +52,45 @@ export class UpstreamCompiler {
   readonly #retryBudgets = new Map<string, RetryBudget>()
   readonly #users = new Map<Endpoint, Set<string>>()
   readonly #parts: UpstreamParts
-  readonly #upstreams = new Map<string, { readonly config: UpstreamConfig; readonly upstream: Upstream }>()
+  readonly #isAsBefore: boolean
+  readonly #taken = new Set<CompiledUpstream>()
+  readonly #byName = new Map<string, CompiledUpstream[]>()
+  #uses = new Set<CompiledUpstream>()
 
   constructor(parts: UpstreamParts) {
+    const { config, previous } = parts
     this.#parts = parts
+    this.#isAsBefore = previous !== undefined && isDeepStrictEqual(generalOf(previous.config), generalOf(config))
   }
 
-  /** What came of it; holds nothing of the snapshot before. */
+  /** What has been compiled. It does not hold what it replaces. */
   plan(): UpstreamPlan {
-    const upstreams = [...this.#upstreams.values()].map(({ upstream }) => upstream)
+    const upstreams = [...this.#taken].map(({ upstream }) => upstream)
     return { endpoints: this.#endpoints, upstreams, retryBudgets: this.#retryBudgets }
   }
 
   /** The upstream that an answer of a site forwards to. */
   upstreamOf(answer: ForwardAnswer, vhost: string): Upstream {
-    const upstream = this.#compiled(answer)
-    for (const endpoint of upstream.endpoints) this.#users.get(endpoint)?.add(vhost)
-    return upstream
+    const compiled = this.#known(answer) ?? this.#compile(answer)
+    this.#uses.add(compiled)
+    this.#addUser(compiled, vhost)
+    return compiled.upstream
+  }
+
+  /** The upstreams that have been asked for since the last time. */
+  takeUses(): readonly CompiledUpstream[] {
+    if (this.#uses.size === 0) return nothingUsed
+    const uses = [...this.#uses]
+    this.#uses = new Set()
+    return uses
+  }
+
+  /** Takes the upstreams of a site that means what it meant before. */
+  takeOver(uses: readonly CompiledUpstream[], vhost: string): void {
+    for (const use of uses) {
+      if (!this.#taken.has(use)) this.#keep(use)
+      this.#addUser(use, vhost)
+    }
   }
 
   /** What of an upstream's failures is tried again. */
@@ -66,45 +99,63 @@ export class UpstreamCompiler {
   }
 
   #retryBudgetOf(name: string): RetryBudget {
-    const kept = this.#retryBudgets.get(name) ?? this.#parts.previous?.retryBudgets.get(name)
+    const kept = this.#retryBudgets.get(name) ?? this.#parts.previous?.upstreams.retryBudgets.get(name)
     const budget = kept ?? new RetryBudget(defaultRetryBounds, nowMs())
     this.#retryBudgets.set(name, budget)
     return budget
   }
 
-  #compiled({ upstream: config, timeouts }: ForwardAnswer): Upstream {
-    // A site may keep an earlier version of an upstream that others have in its new one.
-    for (let version = 0; ; version++) {
-      const key = JSON.stringify([config.name, connectionTimeouts(timeouts), version])
-      const known = this.#upstreams.get(key)
-      if (known === undefined) return this.#compile(key, config, timeouts)
-      if (known.config === config || isDeepStrictEqual(known.config, config)) return known.upstream
+  #addUser({ upstream }: CompiledUpstream, vhost: string): void {
+    for (const endpoint of upstream.endpoints) this.#users.get(endpoint)?.add(vhost)
+  }
+
+  // A site may keep an earlier version of an upstream that others have in its new one.
+  #known({ upstream: config, timeouts }: ForwardAnswer): CompiledUpstream | undefined {
+    return this.#byName.get(config.name)?.find((known) => {
+      return isSameConnection(known.timeouts, timeouts) && isSameMeaning(known.config, config)
+    })
+  }
+
+  #compile({ upstream: config, timeouts }: ForwardAnswer): CompiledUpstream {
+    const planned = config.endpoints.map((endpoint) => this.#endpointOf(endpoint, config, timeouts))
+    const endpoints = planned.map(({ endpoint }) => endpoint)
+    const shares = new Map(endpoints.map((endpoint, index) => [endpoint, shareOf(config.endpoints[index])]))
+    const upstream = new Upstream({ name: config.name, endpoints, shares, balance: config.balance })
+    const compiled = { upstream, config, timeouts, keys: planned.map(({ key }) => key) }
+    this.#take(compiled)
+    return compiled
+  }
+
+  #take(compiled: CompiledUpstream): void {
+    this.#taken.add(compiled)
+    const named = this.#byName.get(compiled.config.name)
+    if (named === undefined) this.#byName.set(compiled.config.name, [compiled])
+    else named.push(compiled)
+  }
+
+  #keep(compiled: CompiledUpstream): void {
+    const { config, timeouts, keys } = compiled
+    this.#take(compiled)
+    this.#retryBudgetOf(config.name)
+    for (const key of keys) {
+      const before = this.#parts.previous?.upstreams.endpoints.get(key)
+      if (before === undefined || this.#endpoints.has(key)) continue
+      const { endpoint } = before
+      const settings = this.#isAsBefore ? before.settings : this.#settingsOf(config, timeouts)
+      this.#plan(key, { endpoint, settings })
     }
   }
 
-  #compile(key: string, config: UpstreamConfig, timeouts: UpstreamTimeouts): Upstream {
-    const planned = config.endpoints.map((endpoint) => this.#endpointOf(endpoint, config, timeouts))
-    const shares = new Map(planned.map((endpoint, index) => [endpoint, shareOf(config.endpoints[index])]))
-    const upstream = new Upstream({
-      name: config.name,
-      endpoints: planned,
-      shares,
-      balance: config.balance,
-    })
-    this.#upstreams.set(key, { config, upstream })
-    return upstream
-  }
-
-  #endpointOf({ address, label }: EndpointConfig, config: UpstreamConfig, timeouts: UpstreamTimeouts): Endpoint {
+  #endpointOf({ address, label }: EndpointConfig, config: UpstreamConfig, timeouts: UpstreamTimeouts) {
     const { protocol, proxyProtocol } = config
     const tls = address.kind === 'tcp' && address.tls ? config.tls : undefined
-    const own = isDeepStrictEqual(connectionTimeouts(timeouts), connectionTimeouts(config.timeouts)) ? null : timeouts
+    const own = isSameConnection(timeouts, config.timeouts) ? null : timeouts
     const key = JSON.stringify([config.name, label, protocol, proxyProtocol, tls?.serverName, tls && tlsKey(tls), own])
     const planned = this.#endpoints.get(key)
-    if (planned !== undefined) return planned.endpoint
+    if (planned !== undefined) return { key, endpoint: planned.endpoint }
     const settings = this.#settingsOf(config, timeouts)
     const endpoint =
-      this.#parts.previous?.endpoints.get(key)?.endpoint ??
+      this.#parts.previous?.upstreams.endpoints.get(key)?.endpoint ??
       new Endpoint({
         ...settings,
         address,
@@ -115,10 +166,14 @@ export class UpstreamCompiler {
         serverName: tls?.serverName,
         observer: this.#parts.stock.endpointObserver,
       })
+    this.#plan(key, { endpoint, settings })
+    return { key, endpoint }
+  }
+
+  #plan(key: string, { endpoint, settings }: Pick<PlannedEndpoint, 'endpoint' | 'settings'>): void {
     const vhosts = new Set<string>()
     this.#users.set(endpoint, vhosts)
     this.#endpoints.set(key, { endpoint, settings, vhosts })
-    return endpoint
   }
 
   #settingsOf(config: UpstreamConfig, timeouts: UpstreamTimeouts): EndpointSettings {
@@ -134,9 +189,13 @@ export class UpstreamCompiler {
   }
 }
 
+const nothingUsed: readonly CompiledUpstream[] = []
+
 /** Puts upstreams into service: endpoints get their settings and are checked; those that are configured no more go. */
 export function serveUpstreams({ endpoints, upstreams }: UpstreamPlan, previous: UpstreamPlan | undefined): void {
-  for (const { endpoint, settings } of endpoints.values()) endpoint.reconfigure(settings)
+  for (const [key, { endpoint, settings }] of endpoints) {
+    if (previous?.endpoints.get(key)?.settings !== settings) endpoint.reconfigure(settings)
+  }
   for (const upstream of upstreams) upstream.activate()
   for (const [key, { endpoint }] of previous?.endpoints ?? []) if (!endpoints.has(key)) endpoint.retire()
 }
@@ -147,8 +206,18 @@ export function retireUpstreams({ endpoints }: UpstreamPlan): void {
 }
 
 // How long a connection may take and is kept belongs to the connection: whoever wants others has connections of its own.
-function connectionTimeouts({ connectMs, idleMs, responseMs, tunnelIdleMs }: UpstreamTimeouts): readonly number[] {
-  return [connectMs, idleMs, responseMs, tunnelIdleMs]
+function isSameConnection(left: UpstreamTimeouts, right: UpstreamTimeouts): boolean {
+  return (
+    left.connectMs === right.connectMs &&
+    left.idleMs === right.idleMs &&
+    left.responseMs === right.responseMs &&
+    left.tunnelIdleMs === right.tunnelIdleMs
+  )
+}
+
+/** What the settings of every endpoint hang on beside its own. */
+function generalOf({ timeouts, limits }: Config): unknown {
+  return [timeouts.bodyIdleMs, limits.headerBytes, limits.headerCount]
 }
 
 function shareOf(endpoint: EndpointConfig | undefined): Share {

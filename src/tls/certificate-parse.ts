@@ -34,7 +34,8 @@ export type LeafOnDisk = Pick<CertificateFacts, 'notBeforeMs' | 'notAfterMs' | '
 /** Proves a pair. A pure function of its bytes: dates are compared with no clock here. */
 export function parsePair(pair: PairBytes): ParsedPair {
   const links = readCertificates(pair.certFile, Buffer.from(pair.certBytes))
-  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes))
+  const certificate = 'code' in links ? undefined : links[0].x509
+  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes), certificate)
   if ('code' in links) return { kind: 'refused', defects: 'code' in key ? [links, key] : [links], leaf: undefined }
   const leaf = leafOnDisk(links[0])
   if ('code' in key) return { kind: 'refused', defects: [key], leaf }
@@ -51,8 +52,9 @@ function leafOnDisk({ x509, notBeforeMs, notAfterMs }: ChainLink): LeafOnDisk {
   return { notBeforeMs, notAfterMs, fingerprint256: x509.fingerprint256 }
 }
 
-function keyMismatch(pair: PairBytes, links: ChainLinks, key: ServerKey): CertificateDefect | undefined {
-  const position = links.findIndex(({ x509 }) => x509.checkPrivateKey(key.object))
+function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey): CertificateDefect | undefined {
+  if (object === undefined) return undefined
+  const position = links.findIndex(({ x509 }) => x509.checkPrivateKey(object))
   if (position === 0) return undefined
   const place = `certificate ${position + 1} of ${links.length}`
   if (position > 0) {

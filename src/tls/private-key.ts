@@ -3,18 +3,20 @@ import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign, verify, X509Certificate } from 'node:crypto'
 import type { KeyType } from './certificate.js'
 import { type CertificateDefect, defect } from './defects.js'
+import { isProvedEcKey } from './ec-key-proof.js'
 import { keyStrength } from './key-strength.js'
 import { readPem } from './pem.js'
 
 /** A private key that can serve. */
 export interface ServerKey {
-  readonly object: KeyObject
+  /** Undefined where it is proved already that it is the certificate's. */
+  readonly object: KeyObject | undefined
   readonly pem: string
   readonly type: KeyType
 }
 
-/** The first private key of a PEM file, or the defect that keeps it from use. */
-export function readKey(file: string, bytes: Buffer): ServerKey | CertificateDefect {
+/** The first private key of a PEM file, or the defect that keeps it from use; `certificate` is what it should belong to. */
+export function readKey(file: string, bytes: Buffer, certificate?: X509Certificate): ServerKey | CertificateDefect {
   if (bytes.length === 0) return defect('key_empty', { file })
   const { blocks, isTruncated } = readPem(bytes)
   if (isTruncated) return defect('key_truncated', { file })
@@ -22,6 +24,9 @@ export function readKey(file: string, bytes: Buffer): ServerKey | CertificateDef
   if (block === undefined) return defect('key_not_pem', { file })
   if (block.label.startsWith('ENCRYPTED') || block.text.includes('ENCRYPTED\n'))
     return defect('key_encrypted', { file })
+  if (certificate !== undefined && isProvedEcKey(block.text, certificate)) {
+    return { object: undefined, pem: block.text, type: 'ec' }
+  }
   try {
     return proveKey(file, createPrivateKey(block.text), block.text)
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { formatConfigError } from '../../src/config/config-error.js'
 import { loadConfig } from '../../src/config/load.js'
-import { createRememberingParser } from '../../src/config/parse.js'
+import { LoadMemory } from '../../src/config/load-memory.js'
 import { cipherSuites } from '../../src/net/cipher-suites.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
 import { directory, onlyFile } from './case.js'
@@ -35,7 +35,7 @@ describe('loadConfig', () => {
       fallbackCertificate: undefined,
       upstreams: new Map(),
       vhosts: [],
-      reload: { watch: true, debounceMs: 200, pollMs: 2000 },
+      reload: { watch: true, debounceMs: 200, pollMs: 2000, renewalGraceMs: 30_000 },
       timeouts: {
         handshakeMs: 10_000,
         headersMs: 15_000,
@@ -214,12 +214,16 @@ ${site('a.example', 'respond: {}')}${site('b.example', 'respond: {}, listeners: 
     })
   }
 
-  test('a remembering parser sees a changed file, and only that is parsed again', () => {
-    const parse = createRememberingParser()
-    const before = parse('/a.yaml', 'a: 1')
-    assert.equal(parse('/a.yaml', 'a: 1'), before)
-    assert.notEqual(parse('/b.yaml', 'a: 1'), before)
-    const after = parse('/a.yaml', 'a: 2')
+  test('a memory sees a changed file, and only that is parsed again', () => {
+    const memory = new LoadMemory()
+    const files = onlyFile('')
+    memory.startLoad(files)
+    const [before, other] = [memory.parse('/a.yaml', 'a: 1'), memory.parse('/b.yaml', 'a: 1')]
+    assert.notEqual(other, before)
+    memory.startLoad(files)
+    assert.equal(memory.parse('/a.yaml', 'a: 1'), before)
+    memory.startLoad(files)
+    const after = memory.parse('/a.yaml', 'a: 2')
     assert.ok('source' in after)
     assert.deepEqual({ ...(after.source.value as object) }, { a: 2 })
   })

@@ -22,7 +22,7 @@ async function shelved(pair: CertificatePair) {
     place: { file: 'x', line: 1, column: 1 },
   }
   const read = async () => {
-    await shelf.refresh([files], 'all')
+    await shelf.refresh([files], { changed: 'all' })
     const found = shelf.get(files)
     assert.ok(found)
     return found

@@ -36,7 +36,7 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
   const made = await makeCertificate({ names: ['site.example'], notAfter: new Date(startMs + 90 * dayMs) })
   const files = { ...writePair(root, 'site', made), place: { file: 'main.yaml', line: 1, column: 1 } }
   const follow = async (): Promise<void> => {
-    await shelf.refresh([files], 'all')
+    await shelf.refresh([files], { changed: 'all' })
     const certificate = shelf.get(files)?.certificate
     assert.ok(certificate)
     watch.follow({

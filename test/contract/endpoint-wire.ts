@@ -6,10 +6,10 @@ import { createServer as createHttp1TlsServer } from 'node:https'
 import type { Server, Socket } from 'node:net'
 import type { ForwardAction } from '../../src/http/routing.js'
 import type { EndpointAddress } from '../../src/net/endpoint-address.js'
-import { makeTlsContext, type TlsContext } from '../../src/upstream/tls-context.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { forwardToEndpoint } from '../support/gateway.js'
 import { portOf } from '../support/port.js'
+import { trusting } from '../support/trust.js'
 import { Workspace } from '../support/workspace.js'
 
 /** Answers requests of any wire; HTTP/2 comes through Node's compatible interface. */
@@ -95,15 +95,8 @@ async function opened(
 ): Promise<OpenEndpoint> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address: EndpointAddress = { kind: 'tcp', host: '127.0.0.1', port: portOf(server), tls: isSecure }
-  const tls = isSecure ? { tls: await trust(), serverName } : {}
+  const tls = isSecure ? { tls: trusting((await authority).cert), serverName } : {}
   return { action: forwardToEndpoint({ address, protocol, ...tls }), close: closing(server) }
-}
-
-async function trust(): Promise<TlsContext> {
-  const ca = { path: 'ca.pem', text: (await authority).cert }
-  const context = makeTlsContext({ ca, client: undefined, verify: true, minVersion: 'TLSv1.2' })
-  if ('secureContext' in context) return context
-  throw new Error(JSON.stringify(context))
 }
 
 function closing(server: Server): () => Promise<void> {

@@ -118,6 +118,31 @@ function calls(reach: Reach): void {
     })
   })
 
+  test('words of a failure may be any', async () => {
+    const details = '\t\ntest with whitespace\r\nand Unicode BMP \u263a and non-BMP \u{1f608}\t\n'
+    unary = (_, answer) => answer({ code: status.UNKNOWN, details })
+    await assert.rejects(call('hello'), { code: status.UNKNOWN, details })
+  })
+
+  test('a method that nobody implements is said to be so, in a head alone', async () => {
+    const unknown = new Promise((_, reject) => {
+      client.makeUnaryRequest('/test.Echo/Unknown', pass, pass, Buffer.from('hello'), (error) => reject(error))
+    })
+    await assert.rejects(within('the answer', unknown), { code: status.UNIMPLEMENTED })
+  })
+
+  test('a stream without a message is one, and one that is cancelled before its first ends', async () => {
+    const empty = openChat()
+    const ended = new Promise<{ code: status }>((resolve) => empty.once('status', resolve))
+    empty.resume().end()
+    assert.equal((await within('the status', ended)).code, status.OK)
+    const upload = new Promise((_, reject) => {
+      const stream = client.makeClientStreamRequest('/test.Echo/Upload', pass, pass, (error) => reject(error))
+      setImmediate(() => stream.cancel())
+    })
+    await assert.rejects(within('the end', upload), { code: status.CANCELLED })
+  })
+
   test('metadata reaches the server, and its own the client before the first message', async () => {
     const metadata = new Metadata()
     metadata.set('x-one', '1')

@@ -7,9 +7,9 @@ import {
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
-import { makeTlsContext } from '../../src/upstream/tls-context.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { forwardToEndpoint, Gateway } from '../support/gateway.js'
+import { trusting } from '../support/trust.js'
 
 /** A call as a server has it, whatever its kind. */
 export type Pass = (bytes: Buffer) => Buffer
@@ -109,11 +109,4 @@ function bound(server: Server, secrets: ServerCredentials): Promise<number> {
 
 function tlsOf(pair: { cert_chain: Buffer; private_key: Buffer }): ServerCredentials {
   return ServerCredentials.createSsl(null, [pair])
-}
-
-function trusting(ca: string) {
-  const settings = { ca: { path: 'ca.pem', text: ca }, client: undefined, verify: true, minVersion: 'TLSv1.2' } as const
-  const context = makeTlsContext(settings)
-  if (!('secureContext' in context)) throw new Error(JSON.stringify(context))
-  return context
 }

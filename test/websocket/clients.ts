@@ -93,8 +93,11 @@ interface Adoptive {
   setSocket(socket: Duplex, head: Buffer, options: object): void
 }
 
+/** What its constructor leaves out without an address. */
+const adopted: object = { autoPong: true, closeTimeout: 30_000 }
+
 function onStream(stream: ClientHttp2Stream, session: ClientHttp2Session, protocol: string): WebSocket {
-  const socket = new WebSocket(null as never, undefined, { autoPong: true })
+  const socket = new WebSocket(null as never, undefined, adopted)
   const adoptive = socket as unknown as Adoptive
   adoptive._isServer = false
   adoptive._protocol = protocol

@@ -2,19 +2,25 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import { makeCertificate } from '../support/certificates.js'
+import { makeAuthority, makeCertificate } from '../support/certificates.js'
 import { until, within } from '../support/deadline.js'
-import { forwardTo, Gateway } from '../support/gateway.js'
+import { forwardToEndpoint, Gateway } from '../support/gateway.js'
 import { portOf } from '../support/port.js'
+import { trusting } from '../support/trust.js'
 import { opened, type WebSocketWire, webSocketWires } from './clients.js'
 
-for (const wire of webSocketWires) describe(`WebSocket over ${wire.name}`, () => conversations(wire))
+for (const wire of webSocketWires) {
+  for (const endpoint of ['TCP', 'TLS'] as const) {
+    describe(`WebSocket over ${wire.name} to an endpoint over ${endpoint}`, () => conversations(wire, endpoint))
+  }
+}
 
 const largeBytes = 16 * 1024 * 1024
 
-function conversations(wire: WebSocketWire): void {
+function conversations(wire: WebSocketWire, endpoint: 'TCP' | 'TLS'): void {
   let server: Server
   let sockets: WebSocketServer
   let gateway: Gateway
@@ -22,7 +28,9 @@ function conversations(wire: WebSocketWire): void {
   let onSocket: (socket: WebSocket) => void
 
   before(async () => {
-    server = createServer().listen(0, '127.0.0.1')
+    const authority = await makeAuthority()
+    const { cert, key } = await makeCertificate({ names: ['a.example'], issuer: authority })
+    server = (endpoint === 'TLS' ? createTlsServer({ cert, key }) : createServer()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true, maxPayload: 4 * largeBytes })
     server.on('upgrade', (request, raw, head) => {
@@ -34,8 +42,9 @@ function conversations(wire: WebSocketWire): void {
         onSocket(socket)
       })
     })
-    const { cert, key } = await makeCertificate({ names: ['a.example'] })
-    const sites = { 'a.example': forwardTo(portOf(server)) }
+    const address = { kind: 'tcp', host: '127.0.0.1', port: portOf(server), tls: endpoint === 'TLS' } as const
+    const trust = endpoint === 'TLS' ? { tls: trusting(authority.cert), serverName: 'a.example' } : {}
+    const sites = { 'a.example': forwardToEndpoint({ address, ...trust }) }
     gateway = await new Gateway({ sites, protocol: wire.name, tls: { cert, key } }).open()
   })
   beforeEach(() => {

@@ -1,7 +1,10 @@
 // The frames that a proxy could spoil, in a table of our own: whatever their sizes and however they are chopped, the bytes that come
 // out of a tunnel are those that went in, in both directions at once.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { after, before, describe, test } from 'node:test'
+import { acceptOf } from '../../src/http/websocket-bridge.js'
 import { until } from '../support/deadline.js'
 import { forwardTo, Gateway } from '../support/gateway.js'
 import { RawClient } from '../support/raw-client.js'
@@ -9,8 +12,7 @@ import { ScriptedUpstream, type UpstreamConnection } from '../support/scripted-u
 
 const handshake =
   'GET / HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n'
-const agreement =
-  'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
+const agreement = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
 
 const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 const mask = Buffer.from([0x00, 0xff, 0x0d, 0x0a])
@@ -59,19 +61,19 @@ const frames: Table = {
 const pieceSizes = [1, 7, 1024, 65_536]
 const byByteMax = 1000
 
-describe('a tunnel passes', () => {
+for (const wire of ['http/1.1', 'h2'] as const) describe(`a tunnel over ${wire} passes`, () => tunnel(wire))
+
+function tunnel(wire: 'http/1.1' | 'h2'): void {
   let upstream: ScriptedUpstream
   let gateway: Gateway
-  let client: RawClient
+  let client: RawEnd
   let endpoint: UpstreamConnection
 
   before(async () => {
     upstream = await new ScriptedUpstream(agree).open()
-    gateway = await new Gateway({ sites: { 'a.example': forwardTo(upstream.port) } }).open()
-    client = await RawClient.connect(gateway.port)
-    client.send(handshake)
+    gateway = await new Gateway({ sites: { 'a.example': forwardTo(upstream.port) }, protocol: wire }).open()
+    client = await (wire === 'h2' ? openHttp2(gateway.port) : openHttp1(gateway.port))
     endpoint = await upstream.accepts(1)
-    await client.receives(/\r\n\r\n$/)
   })
   after(async () => {
     client.destroy()
@@ -96,14 +98,53 @@ describe('a tunnel passes', () => {
   function say(piece: string): void {
     endpoint.socket.write(piece, 'latin1')
   }
-})
+}
+
+/** The client's end of a tunnel, whose every byte the test decides. */
+interface RawEnd {
+  /** One character a byte. */
+  received: string
+  send(bytes: string): void
+  destroy(): void
+}
+
+async function openHttp1(port: number): Promise<RawEnd> {
+  const client = await RawClient.connect(port)
+  client.send(handshake)
+  await client.receives(/\r\n\r\n$/)
+  return client
+}
+
+async function openHttp2(port: number): Promise<RawEnd> {
+  const session = connect(`http://127.0.0.1:${port}`)
+  await once(session, 'remoteSettings')
+  const stream = session.request({
+    ':method': 'CONNECT',
+    ':protocol': 'websocket',
+    ':scheme': 'https',
+    ':authority': 'a.example',
+    ':path': '/',
+  })
+  const end: RawEnd = {
+    received: '',
+    send: (bytes) => void stream.write(bytes, 'latin1'),
+    destroy: () => session.destroy(),
+  }
+  stream.on('data', (chunk: Buffer) => {
+    end.received += chunk.toString('latin1')
+  })
+  const [head] = await once(stream, 'response')
+  assert.equal(head[':status'], 200)
+  return end
+}
 
 const agreed = new WeakSet<UpstreamConnection>()
 
 function agree(connection: UpstreamConnection): void {
   if (agreed.has(connection) || !connection.received.endsWith('\r\n\r\n')) return
   agreed.add(connection)
-  connection.socket.write(agreement)
+  const key = /^sec-websocket-key: (.*)\r$/im.exec(connection.received)?.[1] ?? ''
+  connection.socket.write(`${agreement}Sec-WebSocket-Accept: ${acceptOf(key)}\r\n\r\n`)
 }
 
 /** The frames as one text, one character a byte. */

@@ -15,14 +15,14 @@ import {
 export const serve: Command = {
   name: 'serve',
   summary: 'end TLS and route every request on its own Host',
-  usage: [configUsage],
+  usage: [configUsage, '--strict             end the start with 1 where a site does not serve as configured'],
   details: [
     'The log goes to standard output as JSON lines, or to log.file.',
     'Signals: SIGTERM and SIGINT finish what is in flight and stop (a second one does not wait),',
     'SIGHUP reads the configuration again, SIGUSR2 opens the log file anew.',
     'Exit codes: 0 stopped as asked, 1 the first configuration cannot be served, 2 usage.',
   ],
-  options: configOption,
+  options: { ...configOption, strict: { type: 'boolean' } },
   run: runServer,
 }
 
@@ -35,7 +35,9 @@ async function runServer(values: OptionValues, terminal: Terminal): Promise<numb
   // Before the start: a signal that nobody listens for would end the process.
   process.on('SIGHUP', () => void server.reload())
   process.on('SIGUSR2', () => server.reopenLog())
-  const errors = await server.start()
+  const started = await server.start()
+  const closed = values['strict'] === true ? server.degraded.flatMap((site) => site.errors) : []
+  const errors = [...started, ...closed]
   if (errors.length === 0) await stopped
   for (const error of errors) terminal.err(formatConfigError(error, process.cwd()))
   await server.close()

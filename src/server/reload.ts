@@ -37,6 +37,7 @@ export class Reload {
   #watchSettings: Config['reload'] | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #retryTimer: NodeJS.Timeout | undefined
+  #rejectedTimer: NodeJS.Timeout | undefined
   /** What the snapshot in service was made of. */
   #inService: UsableConfig | undefined
   /** The mistakes that were told last, so that each is told once. */
@@ -62,6 +63,7 @@ export class Reload {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#retryTimer)
+    clearTimeout(this.#rejectedTimer)
     await this.#watch?.close()
     await this.#queue
   }
@@ -87,6 +89,8 @@ export class Reload {
     const errors = outcome.snapshot === undefined ? outcome.errors : await this.#options.apply(outcome.snapshot)
     if (errors.length === 0) this.#inService = outcome.usable
     else await this.#applyRenewals(previous, slices)
+    clearTimeout(this.#rejectedTimer)
+    if (outcome.snapshot !== undefined && errors.length > 0) this.#retryRejected()
     await slices.pause()
     const current = this.#options.current()
     reportCertificates(this.#options.log(), outcome, current)
@@ -130,6 +134,14 @@ export class Reload {
     this.#options.onCertificates(this.#stock.certificates.pairs())
     this.#watchBy(config.reload).setFiles(this.#stock.versions())
     this.#retryPending(config.reload)
+  }
+
+  // An address in use, say, may become free without any file changing.
+  #retryRejected(): void {
+    const config = this.#options.current()?.config
+    if (config === undefined || this.#isClosed) return
+    const again = (): void => this.#inTurnUnheard(() => this.#load(new Set()))
+    this.#rejectedTimer = setTimeout(again, config.reload.pollMs).unref()
   }
 
   #watchBy(settings: Config['reload']): FileWatch {

@@ -14,6 +14,7 @@ import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
 import { endRemovedTunnels } from './site-tunnels.js'
+import type { DegradedSite } from './sites.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
@@ -75,6 +76,11 @@ export class Server {
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
     return errors
+  }
+
+  /** The sites that do not serve as configured. */
+  get degraded(): readonly DegradedSite[] {
+    return this.#snapshot?.degraded ?? []
   }
 
   /** Reads all files again and serves what they say now; the mistakes that keep it from doing so. */

@@ -53,6 +53,22 @@ test('who asks for a reload is told the mistakes again', async (t) => {
   await running.log.line({ event: 'config_rejected' }, 2)
 })
 
+test('an address that becomes free is taken by itself, without another change and without telling again', async (t) => {
+  const { running, client } = await start(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const listeners = [
+    { name: 'public', bind: '127.0.0.1:0' },
+    { name: 'second', bind: `127.0.0.1:${port}` },
+  ]
+  await running.log.after(() => running.change({ listeners }), { event: 'config_rejected' })
+  await running.log.after(() => other.close(), { event: 'config_reloaded' })
+  await serves(await running.connect('site.example', 'second'), 'first')
+  await serves(client, 'first')
+  assert.equal(running.log.lines({ event: 'config_rejected' }).length, 1)
+})
+
 test('a fallback certificate that cannot be used is a mistake outside the sites', async (t) => {
   const { running, pair, client } = await start(t)
   const change = { fallbackCertificate: { cert: 'none.pem', key: 'none.key' }, vhosts: [site(pair, 'never')] }

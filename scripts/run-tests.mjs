@@ -17,6 +17,7 @@ const packageOf = {
   openssl: 'openssl',
   chromium: 'chromium',
   '/usr/lib/nginx/modules/ngx_stream_module.so': 'libnginx-mod-stream',
+  'php-fpm': 'php-fpm',
 }
 
 const [group, filter] = process.argv.slice(2)
@@ -71,6 +72,8 @@ function missingPrograms() {
 
 function isInstalled(program) {
   if (isAbsolute(program)) return existsSync(program)
+  // Debian has the version of PHP in the name of its program.
+  if (program === 'php-fpm') return readdirSync('/usr/sbin').some((name) => /^php-fpm[\d.]*$/.test(name))
   const folders = `${process.env.PATH}:/usr/sbin`.split(':')
   return folders.some((folder) => existsSync(join(folder, program)))
 }

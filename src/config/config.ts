@@ -5,6 +5,7 @@ import type { BindAddress, Origin } from '../net/address.js'
 import type { AddressTest } from '../net/cidr.js'
 import type { CipherSuite } from '../net/cipher-suites.js'
 import type { Place } from './config-error.js'
+import type { TextFile } from './files.js'
 import type { MainInput } from './schema.js'
 import type { PemFile, UpstreamConfig, UpstreamTimeouts } from './upstream-config.js'
 
@@ -212,15 +213,6 @@ export interface ErrorPageConfig {
   readonly contentType: string
   /** The same object for all pages of one load that are the same file. */
   readonly page: TextFile
-}
-
-/** A file as it was read by a load, which follows its changes. */
-export interface TextFile {
-  /** Absolute. */
-  readonly path: string
-  readonly text: string
-  /** Of the text: what differs differs here. */
-  readonly hash: string
 }
 
 /** The log; `file` is absolute, null is stdout. */

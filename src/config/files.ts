@@ -8,6 +8,15 @@ export interface Files {
   list(directory: string): readonly string[]
 }
 
+/** A file as it was read by a load, which follows its changes. */
+export interface TextFile {
+  /** Absolute. */
+  readonly path: string
+  readonly text: string
+  /** Of the text: what differs differs here. */
+  readonly hash: string
+}
+
 /** What the disk gave, or in words why it did not. */
 export type DiskResult<Value> = { readonly value: Value } | { readonly reason: string }
 

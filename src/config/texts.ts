@@ -2,8 +2,7 @@
 // tried is remembered, so that its coming and changing is seen.
 
 import { hashOf } from '../files/file-content.js'
-import type { TextFile } from './config.js'
-import { type DiskResult, type Files, readText } from './files.js'
+import { type DiskResult, type Files, readText, type TextFile } from './files.js'
 
 const textLengthMax = 1_048_576
 

@@ -2,8 +2,8 @@
 // turns it into what runs.
 
 import type { EndpointAddress } from '../net/endpoint-address.js'
-import type { TextFile } from './config.js'
 import type { Place } from './config-error.js'
+import type { TextFile } from './files.js'
 import type { StatusRange } from './status-ranges.js'
 
 /** A group of endpoints that answer the same. */

@@ -2,13 +2,18 @@
 // believed from some. What a connection is asked is remembered with it; a reload makes other rules, which ask again.
 import type { AddressTest } from '../net/cidr.js'
 import type { Connection } from '../wire/connection.js'
-import type { Exchange } from './exchange.js'
 
 /**
  * Which of the addresses of a request is meant: the measured one; what a trusted PROXY header claims, where there is one;
  * or the client as a trusted request header names it, where there is one.
  */
 export type AddressKind = 'peer' | 'claimed' | 'client'
+
+/** What a rule asks of an exchange. */
+interface AskedExchange {
+  readonly clientAddress: string
+  readonly downstream: { readonly connection: Connection }
+}
 
 /** Some addresses. */
 export class AddressRule {
@@ -22,7 +27,7 @@ export class AddressRule {
   }
 
   /** Whether a request comes from them. */
-  admits(exchange: Exchange): boolean {
+  admits(exchange: AskedExchange): boolean {
     if (this.#of === 'client') return this.#from.has(exchange.clientAddress)
     return this.admitsConnection(exchange.downstream.connection)
   }

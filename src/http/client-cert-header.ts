@@ -19,12 +19,16 @@ export function writeClientCertificate(
   headers.add(chainHeader.toLowerCase(), sent.map(({ x509 }) => byteSequence(x509.raw)).join(', '))
 }
 
-// CGI programs and their like read `_` and `-` as the same.
 function dropNamesakes(headers: HeaderBlock, name: string): void {
-  const folded = name.toLowerCase().replaceAll('_', '-')
+  const folded = foldMarks(name.toLowerCase())
   for (let index = 0; index < headers.count; index++) {
-    if (headers.nameOf(index).replaceAll('_', '-') === folded) headers.drop(index)
+    if (foldMarks(headers.nameOf(index)) === folded) headers.drop(index)
   }
+}
+
+// CGI programs and their like read every mark as the same.
+function foldMarks(name: string): string {
+  return name.replace(/[^a-z0-9]/g, '-')
 }
 
 /** RFC 8941 §3.3.5. */

@@ -81,12 +81,15 @@ export class Forwarding implements AttemptObserver, BodyObserver {
   }
 
   onFailure(failure: Failure): void {
-    if (!this.#retry(failure)) this.#exchange.fail(failure)
+    if (this.#retry(failure)) return
+    this.#request.body?.release()
+    this.#exchange.fail(failure)
   }
 
   /** The head that is passed on, with the status that the client gets. */
   #onFinalHead(head: ResponseHead, status: number): void {
     const exchange = this.#exchange
+    this.#request.body?.release()
     exchange.upstreamMs = nowMs() - this.#startedMs
     exchange.upstreamStatus = head.status
     exchange.status = status

@@ -84,6 +84,10 @@ export class HeldBody implements RequestBody, Timed {
     this.#source.abort(failure)
   }
 
+  release(): void {
+    if (this.#state === 'whole') this.#chunks = []
+  }
+
   /** Takes a chunk from the client; false where it has to stop. */
   take(chunk: Buffer): boolean {
     if (this.#sink !== undefined) return this.#pass(this.#sink, chunk)

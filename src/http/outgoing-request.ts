@@ -8,14 +8,14 @@ import type { Request } from '../wire/downstream.js'
 import { Field } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { BoundedBody } from './bounded-body.js'
+import { chosenBody } from './chosen-body.js'
 import { writeClientCertificate } from './client-cert-header.js'
 import type { Exchange } from './exchange.js'
 import { applyPolicy } from './header-policy.js'
 import { prepareRequest } from './headers.js'
-import type { HeldBody } from './held-body.js'
 import type { RequestedHost } from './host.js'
 import { proxiedClient } from './proxied-client.js'
-import { type PassingBody, requestBody } from './request-body.js'
+import type { RequestBody } from './request-body.js'
 import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
@@ -28,7 +28,7 @@ export interface ForwardedRequest extends OutgoingRequest {
   readonly action: ForwardAction
   /** What `Upstream.choose` is asked with. */
   readonly hash: number
-  readonly body: HeldBody | PassingBody | undefined
+  readonly body: RequestBody | undefined
   /** Where the request asks for WebSocket. */
   readonly webSocket: WebSocketBridge | undefined
   /** Whom the connection to the endpoint is for, where it wants to know. */
@@ -92,13 +92,13 @@ function http2Fields(headers: HeaderBlock, target: Omit<OutgoingFields, 'headers
   return { ...target, headers: copy }
 }
 
-function bodyOf({ site, view, downstream }: Exchange): HeldBody | PassingBody | undefined {
+function bodyOf({ site, view, downstream }: Exchange): RequestBody | undefined {
   const { request } = downstream
   const { body } = request
   if (body === undefined) return undefined
   const isBounded = site?.requestBodyBytesMax !== undefined && body.lengthBytes === unknownLength
   const source = isBounded ? new BoundedBody(body, site.requestBodyBytesMax) : body
-  return requestBody(request, source, view.heldBodies)
+  return chosenBody(request, source, view.heldBodies)
 }
 
 function viaValue(request: Request): string {

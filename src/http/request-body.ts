@@ -1,57 +1,18 @@
-// A request's body on its way to an endpoint. A small one is held until it is whole, so that half a request never reaches
-// an endpoint and a whole one can be sent again; every other flows through as it comes. Used by forwarding.
-import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
-import type { Request } from '../wire/downstream.js'
+// A request's body on its way to an endpoint, as the attempts of its exchange see it: some can be taken more than once.
+// Used by forwarding.
+import type { BodySource } from '../wire/body.js'
 import type { Failure } from '../wire/failure.js'
-import { type HeldBodies, HeldBody } from './held-body.js'
 
 /** A body that knows whether it is gone. */
 export interface RequestBody extends BodySource {
   /** An attempt has begun to take it, and nobody keeps what was taken. */
   readonly isConsumed: boolean
+  /** There will be no other attempt. */
+  release(): void
 }
 
 /** Hears once that a body may be sent on, or that it never will be. */
 export interface BodyObserver {
   onBodyReady(): void
   onBodyBroken(failure: Failure): void
-}
-
-/** The body of a request as its attempts take it; a `HeldBody` is to be told to gather itself first. */
-export function requestBody(request: Request, source: BodySource, bounds: HeldBodies): HeldBody | PassingBody {
-  return isHeld(request, source.lengthBytes, bounds) ? new HeldBody(source, bounds) : new PassingBody(source)
-}
-
-// Who waits for a 100 sends nothing before it has it. On HTTP/2 a body without a length is how both sides of a stream talk at
-// once (gRPC): its client may wait for an answer before it ends.
-function isHeld(request: Request, lengthBytes: number, bounds: HeldBodies): boolean {
-  if (request.expectsContinue) return false
-  return lengthBytes === unknownLength ? request.protocol !== 'h2' : lengthBytes <= bounds.bytesMax
-}
-
-/** A body that flows through untouched. */
-export class PassingBody implements RequestBody {
-  isConsumed = false
-  readonly #source: BodySource
-
-  constructor(source: BodySource) {
-    this.#source = source
-  }
-
-  get lengthBytes(): number {
-    return this.#source.lengthBytes
-  }
-
-  flow(sink: BodySink): void {
-    this.isConsumed = true
-    this.#source.flow(sink)
-  }
-
-  resume(): void {
-    this.#source.resume()
-  }
-
-  abort(failure: Failure): void {
-    this.#source.abort(failure)
-  }
 }

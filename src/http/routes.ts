@@ -1,13 +1,6 @@
 // Which action of a site a path leads to. Used by the handler. Paths are matched and forwarded byte for byte; one that another
 // reader could take for a path of another route is refused, never repaired.
-import type { RedirectAction, SiteAction, VirtualHost } from './routing.js'
-
-/** What a site does with paths of one prefix. */
-export interface Route {
-  /** Begins with a slash and does not end with one, but for `/` itself; without `%`, `;`, dot segments and empty segments. */
-  readonly path: string
-  readonly action: SiteAction
-}
+import type { RedirectAction, Route, SiteAction, VirtualHost } from './routing.js'
 
 /** The action for a target: of the longest route that fits, else the site's own. Undefined where readers may disagree. */
 export function actionFor(site: VirtualHost, target: string): SiteAction | undefined {

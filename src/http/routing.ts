@@ -8,7 +8,6 @@ import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
 import type { OpenTunnels } from './open-tunnels.js'
 import type { RetryPolicy } from './retry.js'
-import type { Route } from './routes.js'
 
 /** Passes requests on to an upstream. */
 export interface ForwardAction {
@@ -47,6 +46,13 @@ export interface RedirectAction {
 
 /** What a site does with a request. */
 export type SiteAction = ForwardAction | RespondAction | RedirectAction
+
+/** What a site does with paths of one prefix. */
+export interface Route {
+  /** Begins with a slash and does not end with one, but for `/` itself; without `%`, `;`, dot segments and empty segments. */
+  readonly path: string
+  readonly action: SiteAction
+}
 
 /** A body of the site's own for answers that Hostward makes. */
 export interface ErrorPage {

@@ -62,9 +62,7 @@ export class BodyReader implements BodySource, ChunkTarget {
   }
 
   resume(): void {
-    if (!this.#isBlocked) return
-    this.#isBlocked = false
-    if (!this.isComplete) this.#feeder.resumeReading()
+    this.#unblock()
   }
 
   abort(failure: Failure): void {
@@ -116,6 +114,14 @@ export class BodyReader implements BodySource, ChunkTarget {
   #finish(): void {
     if (this.isComplete) return
     this.isComplete = true
+    this.#unblock()
     if (!this.#isAborted) this.#sink?.end(this.#decoder?.trailers)
+  }
+
+  /** A sink that has got all never asks for more: what stands behind the body must not wait for that. */
+  #unblock(): void {
+    if (!this.#isBlocked) return
+    this.#isBlocked = false
+    this.#feeder.resumeReading()
   }
 }

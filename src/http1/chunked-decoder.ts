@@ -1,8 +1,8 @@
 // Decodes a chunked body (RFC 9112 §7.1) into the bytes it carries. Used by the body reader of both sides;
 // every byte between the chunks has to be the one that the grammar wants, since two readings of it are a smuggled request.
 import { hexValue } from '../wire/character.js'
-import { Field } from '../wire/field-names.js'
 import { HeaderBlock } from '../wire/header-block.js'
+import { dropKnownFields } from '../wire/trailer-fields.js'
 import { ChunkExtension } from './chunk-extension.js'
 import { type FieldLimits, incomplete, scanFieldLines } from './field-lines.js'
 import { HeadIntake, type HeadParser } from './head-intake.js'
@@ -134,10 +134,7 @@ export class ChunkedDecoder {
 
   #finish(block: HeaderBlock, end: number): number {
     if (end < 0) return -1
-    for (let index = 0; index < block.count; index++) {
-      // RFC 9110 §6.5.1: what frames, routes or authenticates may not come in a trailer, so it does not pass.
-      if (block.ids[index] !== Field.other) block.drop(index)
-    }
+    dropKnownFields(block)
     this.trailers = block.count === 0 ? undefined : block
     this.#state = complete
     return end

@@ -1,6 +1,7 @@
 // What clients say on one connection: heads open streams and are judged, trailers end them (RFC 9113 §8). Used by the inbox;
 // never writes to the socket.
 import { Failure } from '../wire/failure.js'
+import { dropKnownFields } from '../wire/trailer-fields.js'
 import type { FieldSection, SectionKind } from './field-section.js'
 import { ErrorCode, Flag } from './frames.js'
 import type { MessageConsumer } from './inbox.js'
@@ -52,6 +53,7 @@ export class RequestIntake implements MessageConsumer {
     if (reason !== undefined) {
       return this.#fault(stream.id, ErrorCode.protocolError, new Failure('bad_body', reason))
     }
+    dropKnownFields(section.block)
     stream.endRemote(section.block)
   }
 

@@ -1,6 +1,7 @@
 // What an endpoint says on one connection: heads answer the streams that we have opened, trailers end them (RFC 9113 §8).
 // Used by the inbox; never writes to the socket.
 import { Failure } from '../wire/failure.js'
+import { dropKnownFields } from '../wire/trailer-fields.js'
 import type { ClientStream } from './client-stream.js'
 import type { FieldSection, SectionKind } from './field-section.js'
 import { ErrorCode, Flag } from './frames.js'
@@ -62,8 +63,9 @@ export class ResponseIntake implements MessageConsumer {
   #trailers(stream: ClientStream, section: FieldSection, flags: number): void {
     // RFC 9113 §8.5: nothing but DATA stands on the stream of a CONNECT.
     const fault = stream.isTunnel ? 'HEADERS in a tunnel' : trailersFault(stream, section, flags)
-    if (fault === undefined) stream.endRemote(section.block)
-    else this.#fault(stream.id, ErrorCode.protocolError, fault)
+    if (fault !== undefined) return this.#fault(stream.id, ErrorCode.protocolError, fault)
+    dropKnownFields(section.block)
+    stream.endRemote(section.block)
   }
 
   #fault(streamId: number, code: number, reason: string): void {

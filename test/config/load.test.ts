@@ -35,7 +35,7 @@ describe('loadConfig', () => {
       fallbackCertificate: undefined,
       upstreams: new Map(),
       vhosts: [],
-      reload: { watch: true, debounceMs: 200, pollMs: 2000 },
+      reload: { watch: true, debounceMs: 200, pollMs: 2000, renewalGraceMs: 30_000 },
       timeouts: {
         handshakeMs: 10_000,
         headersMs: 15_000,

@@ -11,6 +11,10 @@ export interface WireRequest {
   readonly lines?: readonly Line[]
   /** Pieces of a body whose length is not announced. */
   readonly body?: readonly string[]
+  /** The body stays open behind its pieces, until `finish`. */
+  readonly isOpenEnded?: boolean
+  /** Nothing of the answer's body is taken before `resume`. */
+  readonly isPaused?: boolean
   readonly trailers?: readonly Line[]
 }
 
@@ -29,8 +33,14 @@ export interface WireResponse {
 /** One exchange under way. */
 export interface WireExchange {
   readonly response: Promise<WireResponse>
+  /** Resolves when a 100 has come. */
+  readonly continued: Promise<void>
   /** Resolves when the first byte of the answer's body has come. */
   readonly bodyBegun: Promise<void>
+  /** Ends an open-ended body with these last bytes. */
+  finish(lastPiece: string): void
+  /** Takes the answer's body. */
+  resume(): void
   /** The client leaves. */
   abandon(): void
 }
@@ -41,11 +51,15 @@ export interface WireClient {
   close(): void
 }
 
+/** What a wire runs over. */
+export type Transport = 'tcp' | 'tls'
+
 /** A wire between clients and the gateway. */
 export interface ClientWire {
   /** As the log calls it. */
   readonly name: 'http/1.1' | 'h2'
-  connect(port: number): WireClient
+  /** Over TLS any certificate is taken. */
+  connect(port: number, over?: Transport): WireClient
 }
 
 /** The values of the lines with a name. */
@@ -66,4 +80,14 @@ export class GrowingResponse implements WireResponse {
   trailers: Line[] = []
   informational: { status: number; lines: Line[] }[] = []
   isWhole = false
+  #begin: () => void = () => undefined
+  /** Resolves with the first byte of the body. */
+  readonly bodyBegun = new Promise<void>((resolve) => {
+    this.#begin = resolve
+  })
+
+  take(chunk: Buffer): void {
+    this.body += chunk.toString('latin1')
+    this.#begin()
+  }
 }

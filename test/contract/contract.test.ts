@@ -125,6 +125,15 @@ function contract(wire: ClientWire): void {
     assert.deepEqual([body, trailers.toLowerCase()], ['hello', 'x-sum: 5\r\n'])
   })
 
+  // No rule for heads looks behind a body: some frameworks merge what stands there into the headers.
+  test('what tells of the client, routes or authenticates does not pass behind a body', async () => {
+    const names = ['x-forwarded-for', 'client-cert', 'x_forwarded_for', 'cf-connecting-ip', 'authorization', 'cookie']
+    const trailers = [...names.map((name): Line => [name, 'evil']), ['x-sum', '5']] satisfies Line[]
+    await ask({ host: 'a.example', method: 'POST', body: ['hello'], trailers })
+    assert.equal(seen().trailers.toLowerCase(), 'x-sum: 5\r\n')
+    assert.doesNotMatch(seen().head, /evil/)
+  })
+
   test('a body with a length keeps it', async () => {
     const lines: Line[] = [['content-length', '5']]
     await ask({ host: 'a.example', method: 'POST', lines, body: ['hello'] })

@@ -1,6 +1,5 @@
 // HTTP/2 as Node's own client speaks it, many exchanges at a time on one connection.
 
-import { once } from 'node:events'
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -13,32 +12,39 @@ import {
   GrowingResponse,
   type Line,
   linesOf,
+  type Transport,
   type WireClient,
   type WireExchange,
   type WireRequest,
 } from './client-wire.js'
 
 /** The plug of HTTP/2. */
-export const http2Wire: ClientWire = { name: 'h2', connect: (port) => new Http2Client(port) }
+export const http2Wire: ClientWire = { name: 'h2', connect: (port, over) => new Http2Client(port, over) }
 
 class Http2Client implements WireClient {
   readonly #session: ClientHttp2Session
 
-  constructor(port: number) {
-    this.#session = connect(`http://127.0.0.1:${port}`)
+  constructor(port: number, over: Transport = 'tcp') {
+    const scheme = over === 'tls' ? 'https' : 'http'
+    this.#session = connect(`${scheme}://127.0.0.1:${port}`, { rejectUnauthorized: false })
     this.#session.on('error', () => undefined)
   }
 
-  request({ host, method = 'GET', target = '/', lines = [], body, trailers = [] }: WireRequest): WireExchange {
+  request(wanted: WireRequest): WireExchange {
+    const { host, method = 'GET', target = '/', lines = [], body, trailers = [] } = wanted
     const head = { ':method': method, ':path': target, ':authority': host, ...grouped(lines) }
     const stream = this.#session.request(head, { endStream: body === undefined, waitForTrailers: trailers.length > 0 })
     stream.on('error', () => undefined)
     stream.on('wantTrailers', () => stream.sendTrailers(grouped(trailers)))
     for (const piece of body ?? []) stream.write(piece, 'latin1')
-    if (body !== undefined) stream.end()
+    if (body !== undefined && wanted.isOpenEnded !== true) stream.end()
+    const response = new GrowingResponse()
     return {
-      response: receive(stream),
-      bodyBegun: once(stream, 'data').then(() => undefined),
+      response: receive(stream, response, wanted),
+      continued: new Promise((resolve) => stream.once('continue', resolve)),
+      bodyBegun: response.bodyBegun,
+      finish: (lastPiece) => void stream.end(lastPiece, 'latin1'),
+      resume: () => take(stream, response),
       abandon: () => stream.close(constants.NGHTTP2_CANCEL),
     }
   }
@@ -58,8 +64,11 @@ function grouped(lines: readonly Line[]): Record<string, string[]> {
   return groups
 }
 
-async function receive(stream: ClientHttp2Stream): Promise<GrowingResponse> {
-  const response = new GrowingResponse()
+async function receive(
+  stream: ClientHttp2Stream,
+  response: GrowingResponse,
+  { isPaused = false }: WireRequest,
+): Promise<GrowingResponse> {
   stream.on('headers', (head: IncomingHttpHeaders, _flags: number, flat: string[]) =>
     response.informational.push({ status: Number(head[':status']), lines: withoutPseudo(flat) }),
   )
@@ -70,12 +79,14 @@ async function receive(stream: ClientHttp2Stream): Promise<GrowingResponse> {
   stream.on('trailers', (_head: IncomingHttpHeaders, _flags: number, flat: string[]) => {
     response.trailers = withoutPseudo(flat)
   })
-  stream.on('data', (chunk: Buffer) => {
-    response.body += chunk.toString('latin1')
-  })
+  if (!isPaused) take(stream, response)
   if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve))
   response.isWhole = stream.rstCode === constants.NGHTTP2_NO_ERROR
   return response
+}
+
+function take(stream: ClientHttp2Stream, response: GrowingResponse): void {
+  stream.on('data', (chunk: Buffer) => response.take(chunk))
 }
 
 function withoutPseudo(flat: readonly string[]): Line[] {

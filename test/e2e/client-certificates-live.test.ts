@@ -153,7 +153,16 @@ test('a service is told of a good certificate alone, and of nothing that the cli
     site('untold.example', { clientCertificate: { ca: 'ca.pem' } }),
     site('open.example'),
   ])
-  const lies = ['Client-Cert', 'client_cert', 'CLIENT-CERT-CHAIN', 'Client_Cert-Chain', 'X-Who', 'x_who']
+  const lies = [
+    'Client-Cert',
+    'client_cert',
+    'CLIENT-CERT-CHAIN',
+    'Client_Cert-Chain',
+    'X-Who',
+    'x_who',
+    'x.who',
+    'client.cert',
+  ]
   const tell = async (servername: string, host: string, pair?: CertificatePair): Promise<Record<string, string>> => {
     const connection = await connectHttp1({
       port: running.port(),
@@ -181,6 +190,7 @@ test('a service is told of a good certificate alone, and of nothing that the cli
   }
   const own = await tell('own.example', 'own.example', client)
   assert.deepEqual([own['x-who'], own['x_who'], own['client-cert']], [derOf(client.cert), undefined, undefined])
+  assert.deepEqual([own['x.who'], own['client.cert']], [undefined, undefined])
   const other = await tell('told.example', 'own.example', client)
   assert.equal(other['x-who'], derOf(client.cert), 'equal policies are interchangeable, whatever each forwards')
   const nobody = await tell('open.example', 'own.example', client)
@@ -303,5 +313,28 @@ test('a site that demands a certificate is announced to no connection', async (t
     const [origins] = await within('the frame', once(session, 'origin'))
     assert.deepEqual(origins, ['https://b.example'])
     session.destroy()
+  }
+})
+
+test('a session outlives a reload that leaves its site as it was, and ends with one that makes the site demand a certificate', async (t) => {
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const { running, site } = await start(t, (site) => [site('a.example')])
+    const open = async (session?: Buffer): Promise<{ isResumed: boolean; session: Buffer | undefined }> => {
+      const tls = { minVersion: version, maxVersion: version, ...shown(client), ...(session && { session }) }
+      const connection = await connectHttp1({ port: running.port(), servername: 'a.example', tls })
+      let made: Buffer | undefined = connection.socket.getSession()
+      connection.socket.on('session', (ticket: Buffer) => {
+        made = ticket
+      })
+      const isResumed = connection.socket.isSessionReused()
+      await connection.ask('a.example')
+      connection.close()
+      return { isResumed, session: made }
+    }
+    const { session } = await open()
+    await running.reload({ vhosts: [site('a.example', { via: false }), site('b.example')] })
+    assert.equal((await open(session)).isResumed, true, version)
+    await running.reload({ vhosts: [site('a.example', demand), site('b.example')] })
+    assert.equal((await open(session)).isResumed, false, version)
   }
 })

@@ -1,6 +1,5 @@
 // A browser that joins two sites on one HTTP/2 connection (RFC 9113 §9.1.1), because one certificate covers both names.
 import assert from 'node:assert/strict'
-import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -8,7 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type CertificatePair, makeCertificate, writePair } from '../support/certificates.js'
+import { makeCertificate, writePair } from '../support/certificates.js'
+import { type Visit, visitArgs } from './browser.js'
 import { missing, run } from './program.js'
 import { openStage } from './stage.js'
 
@@ -21,11 +21,6 @@ fetch('https://${otherName}/', { credentials: 'include' })
   .then((response) => response.text(), (error) => 'failed: ' + error)
   .then((text) => { document.getElementById('answer').textContent = text })
 </script>`
-
-const alone = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-]
 
 test('Chromium gets both sites right on the one connection that it keeps for them', {
   skip: missing('chromium'),
@@ -78,17 +73,8 @@ function answerAs(host: string | undefined, response: ServerResponse): void {
   response.setHeader('access-control-allow-credentials', 'true').end('the other site speaks')
 }
 
-/** The page as it is when its scripts have ended; of the network, Chromium sees Hostward alone. */
-async function domOf(visit: { url: string; port: number; pair: CertificatePair; profile: string }): Promise<string> {
-  const key = new X509Certificate(visit.pair.cert).publicKey.export({ type: 'spki', format: 'der' })
-  const { output } = await run('chromium', [
-    ...alone,
-    `--user-data-dir=${visit.profile}`,
-    `--host-resolver-rules=MAP *.pair.test 127.0.0.1:${visit.port}, MAP * ~NOTFOUND`,
-    `--ignore-certificate-errors-spki-list=${createHash('sha256').update(key).digest('base64')}`,
-    '--virtual-time-budget=10000',
-    '--dump-dom',
-    visit.url,
-  ])
+/** The page as it is when its scripts have ended. */
+async function domOf(visit: Visit): Promise<string> {
+  const { output } = await run('chromium', visitArgs(visit, ['--virtual-time-budget=10000', '--dump-dom']))
   return output
 }

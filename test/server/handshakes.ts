@@ -6,7 +6,15 @@ import type { CertificatePair } from '../support/certificates.js'
 import { within } from '../support/deadline.js'
 import { connectHttp1 } from '../support/wires.js'
 
-const failuresMax = 5
+/** What went wrong with a client that asked for this name. */
+export interface Failure {
+  readonly servername: string
+  readonly error: unknown
+}
+
+// More would not be more handshakes: server and clients share one thread.
+const handshakesAtOnce = 4
+const failuresMax = 100
 
 /** By what a client knows the certificate of a pair. */
 export function fingerprintOf({ cert }: CertificatePair): string {
@@ -27,11 +35,12 @@ export interface Caller {
 
 /** Handshakes without pause until it is stopped; whatever is not as it should be is kept in `failures`. */
 export class Handshakes {
-  readonly failures: unknown[] = []
+  readonly failures: Failure[] = []
   readonly #options: HandshakesOptions
   readonly #allowed = new Map<Caller, ReadonlySet<string>>()
-  readonly #clients: Promise<void>[] = []
-  #rounds = new Set<Round>()
+  readonly #rounds = new Set<Round>()
+  #shaking: Promise<unknown> | undefined
+  #turn = 0
   #isStopping = false
 
   constructor(options: HandshakesOptions) {
@@ -41,7 +50,7 @@ export class Handshakes {
   /** Another client, which must be shown this pair. */
   add(caller: Caller, pair: CertificatePair): void {
     this.allowOnly(caller, pair)
-    this.#clients.push(this.#shake(caller))
+    this.#shaking ??= Promise.all(Array.from({ length: handshakesAtOnce }, () => this.#shake()))
   }
 
   /** From now on the client may be shown this pair too. */
@@ -62,16 +71,26 @@ export class Handshakes {
 
   async stop(): Promise<void> {
     this.#isStopping = true
-    await Promise.all(this.#clients)
+    await this.#shaking
   }
 
-  async #shake(caller: Caller): Promise<void> {
+  async #shake(): Promise<void> {
     while (!this.#isStopping) {
+      const caller = this.#nextCaller()
       const rounds = [...this.#rounds]
       const allowed = this.#allowed.get(caller)
-      await this.#shakeOnce(caller, allowed).catch((error: unknown) => this.#fail(error))
+      await this.#shakeOnce(caller, allowed).catch((error: unknown) =>
+        this.#fail({ servername: caller.servername, error }),
+      )
       for (const round of rounds) this.#tick(round, caller)
     }
+  }
+
+  #nextCaller(): Caller {
+    const callers = [...this.#allowed.keys()]
+    const caller = callers[this.#turn++ % callers.length]
+    assert.ok(caller)
+    return caller
   }
 
   async #shakeOnce(caller: Caller, allowedBefore: ReadonlySet<string> | undefined): Promise<void> {
@@ -86,8 +105,8 @@ export class Handshakes {
     assert.ok(isAllowed, `${servername} shows a certificate whose turn it is`)
   }
 
-  #fail(error: unknown): void {
-    if (this.failures.length < failuresMax) this.failures.push(error)
+  #fail(failure: Failure): void {
+    if (this.failures.length < failuresMax) this.failures.push(failure)
   }
 
   #tick(round: Round, caller: Caller): void {

@@ -7,9 +7,11 @@ import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/htt
 import type { ForwardAction, ListenerView, RedirectAction, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
 import { Http2Connection } from '../../src/http2/connection.js'
+import { type EndpointAddress, formatEndpoint } from '../../src/net/endpoint-address.js'
 import { createHostMap } from '../../src/net/host-map.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
 import { Endpoint } from '../../src/upstream/endpoint.js'
+import type { EndpointIdentity } from '../../src/upstream/endpoint-options.js'
 import { type Share, Upstream } from '../../src/upstream/upstream.js'
 import type { Connection } from '../../src/wire/connection.js'
 import type { ServedConnection, WireLimits, WireTimeouts } from '../../src/wire/downstream.js'
@@ -42,7 +44,7 @@ export function forwardToAll(
   ports: readonly number[],
   more: { timeouts?: Partial<typeof calmTimeouts>; retries?: Partial<RetryPolicy> } = {},
 ): ForwardAction {
-  const endpoints = ports.map((port) => endpointAt(port, more))
+  const endpoints = ports.map((port) => endpointOf({ address: loopback(port) }, more))
   const retries = {
     attemptsMax: 2,
     causes: new Set(['connect', 'reset', 502, 503, 504] as const),
@@ -65,18 +67,28 @@ function backupsOf(endpoints: readonly Endpoint[]): ReadonlyMap<Endpoint, Share>
 
 /** Forwards to one endpoint that speaks HTTP/2 without TLS. */
 export function forwardToHttp2(port: number): ForwardAction {
-  const upstream = new Upstream({ name: 'test', endpoints: [endpointAt(port, { protocol: 'h2' })] })
-  return { ...forwardTo(port), upstream, http2Scheme: 'http' }
+  return forwardToEndpoint({ address: loopback(port), protocol: 'h2' })
 }
 
-function endpointAt(
-  port: number,
-  { timeouts = {}, protocol = 'http1' }: { timeouts?: Partial<typeof calmTimeouts>; protocol?: 'http1' | 'h2' },
-): Endpoint {
+/** What an endpoint is; its label is made here. */
+type Identity = Omit<EndpointIdentity, 'label'>
+
+/** Forwards to one endpoint, whatever it speaks and wherever it is. */
+export function forwardToEndpoint(identity: Identity): ForwardAction {
+  const { address, protocol = 'http1' } = identity
+  const upstream = new Upstream({ name: 'test', endpoints: [endpointOf(identity)] })
+  const scheme = address.kind === 'tcp' && address.tls ? 'https' : 'http'
+  return { ...forwardToAll([]), upstream, http2Scheme: protocol === 'http1' ? undefined : scheme }
+}
+
+function loopback(port: number): EndpointAddress {
+  return { kind: 'tcp', host: '127.0.0.1', port, tls: false }
+}
+
+function endpointOf(identity: Identity, { timeouts = {} }: { timeouts?: Partial<typeof calmTimeouts> } = {}): Endpoint {
   return new Endpoint({
-    protocol,
-    address: { kind: 'tcp', host: '127.0.0.1', port, tls: false },
-    label: `http://127.0.0.1:${port}`,
+    ...identity,
+    label: formatEndpoint(identity.address),
     timeouts: { ...calmTimeouts, ...timeouts },
     limits: { headerBytes: 65_536, headerCount: 256 },
   })

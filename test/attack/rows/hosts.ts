@@ -107,8 +107,9 @@ export const hostRows: readonly Row[] = [
       head: withHost('a.example'),
     },
   ),
-  unchanged(
-    'other spellings of a host stay other headers',
+  forwarded(
+    'other names for a host or a path route nothing, here or at the endpoint',
     withHost('a.example\r\nX-Host: b.example\r\nX-Original-URL: /b'),
+    { head: 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n' },
   ),
 ]

@@ -25,6 +25,7 @@ export const machineTime: WatchTime = {
 export class CertificateWatch {
   readonly #expiry: ExpiryWatch
   readonly #service: ServiceWatch
+  #followed: Snapshot | undefined
 
   constructor(log: () => Log, time: WatchTime = machineTime) {
     this.#expiry = new ExpiryWatch({ onReport: (report) => tell(log(), report, time.clock()), time })
@@ -33,6 +34,9 @@ export class CertificateWatch {
 
   /** Watches what `snapshot` serves from now on. */
   follow(snapshot: Snapshot): void {
+    const before = this.#followed
+    this.#followed = snapshot
+    if (before !== undefined && showsTheSame(before, snapshot)) return
     const users = certificateUsers(snapshot)
     const authorities = snapshot.clientAuthorities
     this.#expiry.setThings('sites', [...leavesOf(users), ...intermediatesOf(users), ...authorities])
@@ -52,6 +56,21 @@ export class CertificateWatch {
     this.#expiry.close()
     this.#service.close()
   }
+}
+
+/** Most reloads change no certificate, and ten thousand of them take a while to compare with the clock. */
+function showsTheSame(before: Snapshot, after: Snapshot): boolean {
+  if (before.fallback !== after.fallback || before.sites.length !== after.sites.length) return false
+  if (before.clientAuthorities.length > 0 || after.clientAuthorities.length > 0) return false
+  return before.sites.every((site, index) => {
+    const other = after.sites[index]
+    if (site === other) return true
+    return (
+      site.vhost.id === other?.vhost.id &&
+      site.certificates.length === other.certificates.length &&
+      site.certificates.every((certificate, position) => certificate === other.certificates[position])
+    )
+  })
 }
 
 function leavesOf(users: CertificateUsers): DatedThing[] {

@@ -18,7 +18,9 @@ const reloadSchema = z.strictObject({
   debounceMs: whole(0, 60_000).default(200).describe('Milliseconds of quiet after a change before files are read.'),
   pollMs: whole(10, 3_600_000)
     .default(2000)
-    .describe('Milliseconds between looks at the files, where events are missed.'),
+    .describe(
+      'Milliseconds between looks at the files, where events are missed; each look is at 2,000 files, the next ones in turn.',
+    ),
   renewalGraceMs: whole(0, 3_600_000)
     .default(30_000)
     .describe(

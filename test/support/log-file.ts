@@ -26,6 +26,18 @@ export class LogFile {
     return this.#lines.filter((line) => matches(line, fields))
   }
 
+  /** How many lines there are. */
+  get count(): number {
+    this.#read()
+    return this.#lines.length
+  }
+
+  /** The lines but the first `count`. */
+  beyond(count: number): readonly LogLine[] {
+    this.#read()
+    return this.#lines.slice(count)
+  }
+
   /** Waits until there are `count` such lines and returns the last of them. */
   async line(fields: LogLine, count = 1): Promise<LogLine> {
     const found = await this.all(JSON.stringify(fields), count, (line) => matches(line, fields))

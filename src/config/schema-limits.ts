@@ -50,6 +50,11 @@ export function requestBodyBytes() {
 /** Bounds of the whole and of one connection. */
 export const limitsSchema = z.strictObject({
   connections: whole(1, 1_000_000).default(20_000).describe('Open client connections, all listeners together.'),
+  tlsContexts: whole(1, 1_000_000)
+    .default(5000)
+    .describe(
+      'Certificates that are kept ready for handshakes; one that was not asked for longest is made ready anew.',
+    ),
   headerBytes: whole(1024, 1_048_576).default(65_536).describe('Bytes of one header block.'),
   headerCount: whole(8, 10_000).default(256).describe('Header lines of one header block.'),
   targetBytes: whole(256, 1_048_576).default(16_384).describe('Bytes of a request target.'),

@@ -10,6 +10,7 @@ import type { HandshakeFailure } from '../listener/handshake-failures.js'
 import type { ListenerHooks } from '../listener/listener.js'
 import type { ClientHello } from '../net/client-hello.js'
 import type { Log } from '../telemetry/log.js'
+import type { ContextCache } from '../tls/context-cache.js'
 import type { TicketKeys } from '../tls/ticket-keys.js'
 import type { Connection } from '../wire/connection.js'
 import type { ListenerPlan } from './snapshot.js'
@@ -19,6 +20,7 @@ export interface HookSources {
   readonly plan: () => ListenerPlan
   readonly log: () => Log
   readonly ticketKeys: TicketKeys
+  readonly contexts: ContextCache
   readonly onHandshakeFailed: (failure: HandshakeFailure) => void
 }
 
@@ -51,13 +53,14 @@ function serve({ socket, connection, protocol, service }: Accepted, { plan }: Ho
   return new Http2Connection({ ...options, origins: plan().origins?.payloadFor(connection.sni) })
 }
 
-function termsFor(hello: ClientHello, { plan, log, ticketKeys }: HookSources): HandshakeTerms | undefined {
-  const { certificates, handshakeFor } = plan()
+function termsFor(hello: ClientHello, { plan, log, ticketKeys, contexts }: HookSources): HandshakeTerms | undefined {
+  const { certificates, handshakeFor, limits } = plan()
   const certificate = certificates.choose(hello)
   if (certificate === undefined) return undefined
   const wasRefused = certificate.contextDefect !== undefined
   const { terms, certificateRequest } = handshakeFor(hello.serverName)
   const context = certificate.secureContext(terms, ticketKeys)
+  contexts.touch(certificate, limits.tlsContexts)
   const defect = certificate.contextDefect
   if (defect !== undefined && !wasRefused) {
     log().error('certificate_defect', defect.message, { certificate: certificate.certFile, ...defect })

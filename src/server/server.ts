@@ -3,6 +3,8 @@
 import type { ConfigError } from '../config/config-error.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
+import type { Certificate } from '../tls/certificate.js'
+import { ContextCache } from '../tls/context-cache.js'
 import { TicketKeys } from '../tls/ticket-keys.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import { CertificateWatch } from './certificate-watch.js'
@@ -42,6 +44,7 @@ export class Server {
   })
   readonly #failures: HandshakeFailures
   readonly #ticketKeys = new TicketKeys({ clock: Date.now })
+  readonly #contexts = new ContextCache()
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
@@ -145,6 +148,7 @@ export class Server {
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.upstreams)
     endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
+    this.#contexts.retain(certificatesIn(snapshot))
     this.#certificates.follow(snapshot)
     return []
   }
@@ -164,6 +168,7 @@ export class Server {
       hooks: connectionHooks({
         plan: current,
         ticketKeys: this.#ticketKeys,
+        contexts: this.#contexts,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),
@@ -199,4 +204,10 @@ export class Server {
       this.#log.current.info('connections', 'connections so far', { listener, ...counters })
     }
   }
+}
+
+function certificatesIn({ sites, fallback }: Snapshot): ReadonlySet<Certificate> {
+  const serving = new Set<Certificate>(fallback === undefined ? [] : [fallback])
+  for (const { certificates } of sites) for (const certificate of certificates) serving.add(certificate)
+  return serving
 }

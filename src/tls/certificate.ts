@@ -114,6 +114,11 @@ export class Certificate implements CertificateFacts {
     return built
   }
 
+  /** Whoever asks next waits for another one; handshakes under way keep theirs. */
+  forgetContexts(): void {
+    this.#contexts.clear()
+  }
+
   /** Why `secureContext` gave none; undefined as long as it has not been tried. */
   get contextDefect(): CertificateDefect | undefined {
     return this.#contextDefect

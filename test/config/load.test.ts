@@ -50,6 +50,7 @@ describe('loadConfig', () => {
       },
       limits: {
         connections: 20_000,
+        tlsContexts: 5000,
         headerBytes: 65_536,
         headerCount: 256,
         targetBytes: 16_384,

@@ -1,6 +1,7 @@
 // What an endpoint says on one connection: heads answer the streams that we have opened, trailers end them (RFC 9113 §8).
 // Used by the inbox; never writes to the socket.
 import { Failure } from '../wire/failure.js'
+import { reasonPhrase } from '../wire/status.js'
 import { dropKnownFields } from '../wire/trailer-fields.js'
 import type { ClientStream } from './client-stream.js'
 import type { FieldSection, SectionKind } from './field-section.js'
@@ -54,7 +55,8 @@ export class ResponseIntake implements MessageConsumer {
     const bodyBytes = bodyBytesOf(section)
     const fault = responseFault(section, { method: stream.method, status, bodyBytes, body })
     if (fault !== undefined) return this.#fault(stream.id, ErrorCode.protocolError, fault)
-    const head = { status, reason: '', headers: section.block }
+    // HTTP/2 carries no phrase; some clients of HTTP/1 do not recognise an answer without one.
+    const head = { status, reason: reasonPhrase(status), headers: section.block }
     if (status < 200) return stream.inform(head)
     this.#session.armour.earnControl(3)
     stream.answer(head, body, bodyBytes)

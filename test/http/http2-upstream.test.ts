@@ -14,16 +14,18 @@ describe('an endpoint of HTTP/2', () => {
   let server: Http2Server
   let gateway: Gateway
   let heads: Record<string, unknown>[]
+  let status: number
   const streams: ServerHttp2Stream[] = []
 
   beforeEach(async () => {
     heads = []
+    status = 200
     server = createServer({ settings: { enableConnectProtocol: true } })
     server.on('stream', (stream, head) => {
       heads.push({ ...head })
       streams.push(stream)
       stream.on('error', () => undefined)
-      stream.respond({ ':status': 200 })
+      stream.respond({ ':status': status })
       stream.pipe(stream)
     })
     server.listen(0, '127.0.0.1')
@@ -72,6 +74,23 @@ describe('an endpoint of HTTP/2', () => {
     const head = await askHttp1('GET /s HTTP/1.1\r\nHost: site.test\r\nTE: deflate;q=0.5\r\n\r\n')
     assert.deepEqual([head[':authority'], head[':path'], 'te' in head], ['internal.example:1', '/', false])
   })
+
+  // A client of HTTP/1 that counts statuses by their phrases would take an answer without one for none.
+  for (const [answered, line] of [
+    [200, 'HTTP/1.1 200 OK'],
+    [206, 'HTTP/1.1 206 Partial Content'],
+    [599, 'HTTP/1.1 599 '],
+  ] as const) {
+    test(`is answered for on HTTP/1.1 with "${line}"`, async () => {
+      status = answered
+      await open('http/1.1')
+      const client = await RawClient.connect(gateway.port)
+      client.send('GET /s HTTP/1.1\r\nHost: site.test\r\n\r\n')
+      await client.receives(/^HTTP[\s\S]*\r\n\r\n/)
+      assert.equal(client.received.slice(0, client.received.indexOf('\r\n')), line)
+      client.destroy()
+    })
+  }
 
   test('is told that the client takes trailers over h2 too', async () => {
     await open('h2')

@@ -70,6 +70,23 @@ test('a site that is broken at the start is logged as such and the others are se
   await server.logged('listening')
 })
 
+test('under --strict a site that is broken at the start ends it with exit 1 and its place', async (context) => {
+  const workspace = new Workspace(context)
+  workspace.write('config/hostward.yaml', `${plainSite(0)}  - { hosts: [b.example], listeners: [plain] }\n`)
+  const { code, stderr } = await workspace.run('serve', '--strict')
+  assert.match(stderr, /^config\/hostward\.yaml:6:5: /)
+  assert.equal(code, 1)
+})
+
+test('under --strict a configuration without a mistake is served', async (context) => {
+  const workspace = new Workspace(context)
+  workspace.write('config/hostward.yaml', plainSite(0))
+  const server = new ServedProgram(context, workspace, ['--strict'])
+  await server.logged('listening')
+  server.process.kill('SIGTERM')
+  assert.equal(await server.ended(), 0)
+})
+
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} ends the server with exit 0, and a shutdown line is the last of a log that is JSON alone`, async (context) => {
     const server = servedIn(context, plainSite(0))

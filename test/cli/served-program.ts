@@ -23,9 +23,9 @@ export class ServedProgram {
   readonly #reader: Interface
   readonly #closed: Promise<unknown[]>
 
-  constructor(context: TestContext, workspace: Workspace) {
+  constructor(context: TestContext, workspace: Workspace, options: readonly string[] = []) {
     this.workspace = workspace
-    this.process = workspace.start(['serve'])
+    this.process = workspace.start(['serve', ...options])
     context.after(() => this.process.kill('SIGKILL'))
     this.#reader = createInterface({ input: this.process.stdout })
     this.#reader.on('line', (line) => this.lines.push(JSON.parse(line)))

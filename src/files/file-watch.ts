@@ -152,7 +152,8 @@ export class FileWatch {
     const isWaiting = this.#isWaitingToSettle()
     const changes = isWaiting ? nothing : await this.#takeChanges()
     if (isWaiting) for (const file of this.#moved) this.#due.add(file)
-    this.#schedule(isWaiting ? this.#options.debounceMs : this.#nextPollMs - performance.now())
+    // A look may take longer than the time between two polls, and newer runtimes warn of a negative delay.
+    this.#schedule(isWaiting ? this.#options.debounceMs : Math.max(0, this.#nextPollMs - performance.now()))
     if (changes.size > 0 && !this.#isClosed) this.#options.onChange(changes)
   }
 

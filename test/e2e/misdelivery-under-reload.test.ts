@@ -180,7 +180,8 @@ class Asking {
 
 function compareLine(line: LogLine, upstreams: ReadonlyMap<unknown, Upstreams>, sites: readonly NeighbourSite[]): void {
   const { host, vhost, status, reason, upstream, generation } = line
-  const served = upstreams.get(generation)
+  // A write that is seen in two steps makes two generations, and the second means what the first does.
+  const served = upstreams.get(generation) ?? upstreams.get(Number(generation) - 1)
   assert.ok(served, `generation ${generation} is one that was told`)
   const site = sites.find((each) => each.host === host)
   const moving = new Map([

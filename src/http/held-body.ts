@@ -4,6 +4,7 @@ import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
 import { deadlines, noDeadline, nowMs, type Timed } from '../wire/deadlines.js'
 import type { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
+import { BodyIntake, type FilledBody, keptChunksMax } from './body-intake.js'
 import type { BodyObserver, RequestBody } from './request-body.js'
 
 /** What is held, at most. */
@@ -13,11 +14,8 @@ export interface HeldBodies {
   readonly chunkedMs: number
 }
 
-/** More chunks than these are copied together: many tiny ones would cost more memory than their bytes. */
-const chunksMax = 64
-
 /** A body that is held. */
-export class HeldBody implements RequestBody, Timed {
+export class HeldBody implements RequestBody, FilledBody, Timed {
   deadlineMs = noDeadline
   readonly #source: BodySource
   readonly #bounds: HeldBodies
@@ -51,7 +49,7 @@ export class HeldBody implements RequestBody, Timed {
       this.deadlineMs = nowMs() + this.#bounds.chunkedMs
       deadlines.watch(this)
     }
-    this.#source.flow(new Intake(this))
+    this.#source.flow(new BodyIntake(this))
   }
 
   /** Its end does not come: what there is goes on. */
@@ -88,7 +86,6 @@ export class HeldBody implements RequestBody, Timed {
     if (this.#state === 'whole') this.#chunks = []
   }
 
-  /** Takes a chunk from the client; false where it has to stop. */
   take(chunk: Buffer): boolean {
     if (this.#sink !== undefined) return this.#pass(this.#sink, chunk)
     this.#keep(chunk)
@@ -97,7 +94,6 @@ export class HeldBody implements RequestBody, Timed {
     return !this.#isBlocked
   }
 
-  /** The client has sent all. */
   finish(trailers: HeaderBlock | undefined): void {
     if (this.#sink !== undefined) return this.#sink.end(trailers)
     this.#isEnded = true
@@ -105,7 +101,6 @@ export class HeldBody implements RequestBody, Timed {
     if (this.#state === 'holding') this.#ready('whole')
   }
 
-  /** The rest will not come. */
   break(failure: Failure): void {
     if (this.#sink !== undefined) return this.#sink.abort(failure)
     this.#failure = failure
@@ -123,7 +118,7 @@ export class HeldBody implements RequestBody, Timed {
 
   #keep(chunk: Buffer): void {
     this.#heldBytes += chunk.length
-    if (this.#chunks.length === chunksMax) this.#chunks = [Buffer.concat(this.#chunks)]
+    if (this.#chunks.length === keptChunksMax) this.#chunks = [Buffer.concat(this.#chunks)]
     this.#chunks.push(chunk)
   }
 
@@ -137,26 +132,5 @@ export class HeldBody implements RequestBody, Timed {
     this.#state = state
     if (this.lengthBytes === unknownLength) deadlines.forget(this)
     this.#observer?.onBodyReady()
-  }
-}
-
-/** The side of a held body that the client fills. */
-class Intake implements BodySink {
-  readonly #body: HeldBody
-
-  constructor(body: HeldBody) {
-    this.#body = body
-  }
-
-  write(chunk: Buffer): boolean {
-    return this.#body.take(chunk)
-  }
-
-  end(trailers: HeaderBlock | undefined): void {
-    this.#body.finish(trailers)
-  }
-
-  abort(failure: Failure): void {
-    this.#body.break(failure)
   }
 }

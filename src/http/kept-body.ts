@@ -3,13 +3,11 @@
 import type { BodySink, BodySource } from '../wire/body.js'
 import type { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
+import { BodyIntake, type FilledBody, keptChunksMax } from './body-intake.js'
 import type { RequestBody } from './request-body.js'
 
-/** More chunks than these are copied together: many tiny ones would cost more memory than their bytes. */
-const chunksMax = 64
-
 /** A body that can be taken anew until more of it has passed than is kept, or its exchange is decided. */
-export class KeptBody implements RequestBody {
+export class KeptBody implements RequestBody, FilledBody {
   readonly #source: BodySource
   readonly #bytesMax: number
   /** Undefined once it is kept no more. */
@@ -44,7 +42,7 @@ export class KeptBody implements RequestBody {
     this.#unwanted = undefined
     if (this.#isFlowing) return this.#repeat(sink, this.#kept ?? [])
     this.#isFlowing = true
-    this.#source.flow(new Intake(this))
+    this.#source.flow(new BodyIntake(this))
   }
 
   resume(): void {
@@ -66,7 +64,6 @@ export class KeptBody implements RequestBody {
     if (unwanted !== undefined && !this.#isEnded) this.#source.abort(unwanted)
   }
 
-  /** Takes a chunk from the client; false where it has to stop. */
   take(chunk: Buffer): boolean {
     const sink = this.#sink
     if (this.#kept !== undefined) this.#keep(this.#kept, chunk)
@@ -75,14 +72,12 @@ export class KeptBody implements RequestBody {
     return false
   }
 
-  /** The client has sent all. */
   finish(trailers: HeaderBlock | undefined): void {
     this.#isEnded = true
     if (this.#kept !== undefined) this.#trailers = trailers?.clone()
     this.#sink?.end(trailers)
   }
 
-  /** The rest will not come. */
   break(failure: Failure): void {
     this.#failure = failure
     this.#kept = undefined
@@ -105,28 +100,7 @@ export class KeptBody implements RequestBody {
       this.#kept = undefined
       return
     }
-    if (kept.length === chunksMax) kept.splice(0, kept.length, Buffer.concat(kept))
+    if (kept.length === keptChunksMax) kept.splice(0, kept.length, Buffer.concat(kept))
     kept.push(Buffer.from(chunk))
-  }
-}
-
-/** The side of a kept body that the client fills. */
-class Intake implements BodySink {
-  readonly #body: KeptBody
-
-  constructor(body: KeptBody) {
-    this.#body = body
-  }
-
-  write(chunk: Buffer): boolean {
-    return this.#body.take(chunk)
-  }
-
-  end(trailers: HeaderBlock | undefined): void {
-    this.#body.finish(trailers)
-  }
-
-  abort(failure: Failure): void {
-    this.#body.break(failure)
   }
 }

@@ -41,24 +41,25 @@ for (const wire of wires) {
 
     test('none is answered by another site, and no connection is lost', async () => {
       const { workspace, log } = hostward
-      const upstreams = new Map<unknown, Upstreams>([[1, { mover: mover.upstream.url, guest: null }]])
+      const upstreams = new Map<number, Upstreams>([[1, { mover: mover.upstream.url, guest: null }]])
       const asking = new Asking(wire, hostward, { sites, guest, mover, elsewhere })
       await asking.start([...sites.slice(0, 6).map(({ host }) => host), 'mover.example', 'nobody.example', undefined])
 
       const inService = async ({ generation }: LogLine, what: Upstreams): Promise<void> => {
-        upstreams.set(generation, what)
+        upstreams.set(Number(generation), what)
         // Every configuration answers each connection at least once.
         await asking.untilAllAnswered()
       }
       const change = async (what: Upstreams, edit: () => unknown): Promise<void> => {
         await inService(await log.after(edit, { event: 'config_reloaded' }), what)
       }
-      // The two halves may be seen one by one, which is a generation of its own.
+      // The halves may be seen one by one, each of which is a generation of its own and moves no site.
       const renew = async (what: Upstreams, { host, pattern }: NeighbourSite): Promise<void> => {
         const edit = (): unknown => workspace.pair(`certs/${host}`, { names: [pattern] })
         const loaded = await log.after(edit, { event: 'certificate_loaded' })
         const reloaded = await log.following(loaded, { event: 'config_reloaded' })
-        upstreams.set(Number(reloaded['generation']) - 1, what)
+        const told = Math.max(...upstreams.keys())
+        for (let step = told + 1; step < Number(reloaded['generation']); step++) upstreams.set(step, what)
         await inService(reloaded, what)
       }
       for (let round = 1; round <= rounds; round++) {
@@ -82,6 +83,7 @@ for (const wire of wires) {
       assert.ok(asking.answered > 1_000, `there were ${asking.answered} answers`)
       const lines = await log.all('all requests', asking.answered, ({ event }) => event === 'request')
       assert.equal(lines.length, asking.answered)
+      tellIdle(log.lines({ event: 'config_reloaded' }), upstreams)
       for (const line of lines) compareLine(line, upstreams, [...sites, guest, mover])
     })
   })
@@ -178,10 +180,18 @@ class Asking {
   }
 }
 
-function compareLine(line: LogLine, upstreams: ReadonlyMap<unknown, Upstreams>, sites: readonly NeighbourSite[]): void {
+/** A reload that finds nothing changed, by its own line, means what the one before it does. */
+function tellIdle(reloads: readonly LogLine[], upstreams: Map<number, Upstreams>): void {
+  for (const { generation, added, removed, changed } of reloads) {
+    const before = upstreams.get(Number(generation) - 1)
+    const isIdle = added === 0 && removed === 0 && changed === 0
+    if (isIdle && before !== undefined && !upstreams.has(Number(generation))) upstreams.set(Number(generation), before)
+  }
+}
+
+function compareLine(line: LogLine, upstreams: ReadonlyMap<number, Upstreams>, sites: readonly NeighbourSite[]): void {
   const { host, vhost, status, reason, upstream, generation } = line
-  // A write that is seen in two steps makes two generations, and the second means what the first does.
-  const served = upstreams.get(generation) ?? upstreams.get(Number(generation) - 1)
+  const served = upstreams.get(Number(generation))
   assert.ok(served, `generation ${generation} is one that was told`)
   const site = sites.find((each) => each.host === host)
   const moving = new Map([

@@ -18,6 +18,8 @@ import { until, within } from '../support/deadline.js'
 import { GrpcStage, pass, type Reach } from './service.js'
 
 const messageBytes = 10 * 1024 * 1024
+/** A PING with the head of its frame (RFC 9113 §6.7). */
+const pingBytes = 17
 
 for (const reach of ['h2c', 'TLS'] as const) describe(`gRPC to an endpoint over ${reach}`, () => calls(reach))
 
@@ -255,9 +257,16 @@ function calls(reach: Reach): void {
     assert.equal(String(await call('before', { by: pinging })), 'before')
     const { connectionId } = stage.gateway.entries.at(-1) ?? {}
     const stream = openChat(pinging)
-    const reply = new Promise<Buffer>((resolve) => stream.once('data', resolve))
-    setTimeout(() => stream.write(Buffer.from('later')), 500)
-    assert.equal(String(await within('the reply', reply)), 'later')
+    const talk = async (message: string): Promise<void> => {
+      const reply = new Promise<Buffer>((resolve) => stream.once('data', resolve))
+      stream.write(Buffer.from(message))
+      assert.equal(String(await within('the reply', reply)), message)
+    }
+    await talk('now')
+    const socket = [...stage.gateway.sockets].at(-1)
+    const quietBytes = socket?.bytesRead ?? 0
+    await until('several pings have come', () => (socket?.bytesRead ?? 0) >= quietBytes + 5 * pingBytes)
+    await talk('later')
     stream.end()
     assert.equal(String(await call('after', { by: pinging })), 'after')
     assert.equal(stage.gateway.entries.at(-1)?.connectionId, connectionId)

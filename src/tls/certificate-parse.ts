@@ -34,8 +34,8 @@ export type LeafOnDisk = Pick<CertificateFacts, 'notBeforeMs' | 'notAfterMs' | '
 /** Proves a pair. A pure function of its bytes: dates are compared with no clock here. */
 export function parsePair(pair: PairBytes): ParsedPair {
   const links = readCertificates(pair.certFile, Buffer.from(pair.certBytes))
-  const certificate = 'code' in links ? undefined : links[0].x509
-  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes), certificate)
+  const publicKeyInfo = 'code' in links ? undefined : links[0].details.publicKeyInfo
+  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes), publicKeyInfo)
   if ('code' in links) return { kind: 'refused', defects: 'code' in key ? [links, key] : [links], leaf: undefined }
   const leaf = leafOnDisk(links[0])
   if ('code' in key) return { kind: 'refused', defects: [key], leaf }
@@ -65,11 +65,14 @@ function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey):
   return defect('key_mismatch', { file: pair.keyFile, message })
 }
 
-/** What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. */
+/**
+ * What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. The key of
+ * the leaf has been judged with its private half.
+ */
 function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
   return links.flatMap(({ x509, details: { weakSignature } }, index) => {
     const which = `certificate ${index + 1} of ${links.length}`
-    const key = weakKey(x509)
+    const key = index === 0 ? undefined : weakKey(x509)
     const isWeaklySigned = weakSignature !== undefined && x509.issuer !== x509.subject
     return [
       ...(isWeaklySigned
@@ -107,7 +110,10 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
     renewalId: renewalId(leaf),
     chain: links.map(({ x509 }) => x509.toString()),
     intermediates: issuers.filter(({ isRoot }) => !isRoot).map(({ link }) => intermediateFacts(link)),
-    warnings: [...leafDefects({ file: certFile, chain, names, issuer }), ...chainDefects(certFile, chain)],
+    warnings: [
+      ...leafDefects({ file: certFile, chain, strength: key.strength, names, issuer }),
+      ...chainDefects(certFile, chain),
+    ],
   }
 }
 

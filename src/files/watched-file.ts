@@ -47,7 +47,7 @@ export async function lookAt(file: WatchedFile): Promise<void> {
     file.seen = file.used.identity
     return
   }
-  const identity = await readIdentity(file.path, file.seen)
+  const identity = await readIdentity(file.path, { previous: file.seen })
   file.isSettled = isSameIdentity(identity, file.seen)
   file.seen = identity
 }

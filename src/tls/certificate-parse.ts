@@ -1,12 +1,12 @@
 // Proves a pair of files and says everything about it as plain values. Used by certificate-source.ts, wherever that
 // runs. Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
 // another type without a word.
-import type { X509Certificate } from 'node:crypto'
 import type { CertificateFacts, ProvedPair } from './certificate.js'
 import { type Chain, chainDefects, chainOf, isCorrupt, subjectOf } from './chain.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
 import { leafDefects } from './leaf-defects.js'
+import { oncePerCertificate } from './once-per-certificate.js'
 import { type ChainLink, type ChainLinks, readCertificates } from './pem-certificates.js'
 import { readKey, type ServerKey } from './private-key.js'
 import { readSubjectNames } from './subject-names.js'
@@ -83,7 +83,7 @@ function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
   })
 }
 
-function weakKey(x509: X509Certificate): string | undefined {
+const weakKey = oncePerCertificate((x509): string | undefined => {
   try {
     const { verdict, what } = keyStrength(x509.publicKey)
     return verdict === 'weak' ? what : undefined
@@ -91,7 +91,9 @@ function weakKey(x509: X509Certificate): string | undefined {
     // A key of a kind that this runtime does not know, in the chain: clients may.
     return undefined
   }
-}
+})
+
+const pemOf = oncePerCertificate((x509) => x509.toString())
 
 function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey): CertificateFacts {
   const { links, issuers } = chain
@@ -108,7 +110,7 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
     serial: leaf.x509.serialNumber,
     keyType: key.type,
     renewalId: renewalId(leaf),
-    chain: links.map(({ x509 }) => x509.toString()),
+    chain: links.map(({ x509 }) => pemOf(x509)),
     intermediates: issuers.filter(({ isRoot }) => !isRoot).map(({ link }) => intermediateFacts(link)),
     warnings: [
       ...leafDefects({ file: certFile, chain, strength: key.strength, names, issuer }),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type PairFiles, type PairReading, type ReadRequest, readPair } from '../../src/tls/certificate-source.js'
-import { readPairs } from '../../src/tls/pair-readers.js'
+import { PairReadings } from '../../src/tls/pair-readers.js'
 import { type CertificatePair, makeCertificate, writePair } from '../support/certificates.js'
 
 function folder(t: TestContext): string {
@@ -19,6 +19,14 @@ function requestsFor(pairs: readonly PairFiles[], count: number): ReadRequest[] 
   const nowMs = Date.now()
   const turns = Array.from({ length: Math.ceil(count / pairs.length) }, () => pairs).flat()
   return turns.slice(0, count).map((files) => ({ files, served: undefined, nowMs }))
+}
+
+async function readPairs(requests: readonly ReadRequest[]): Promise<readonly PairReading[]> {
+  const readings = new PairReadings()
+  for (const [index, request] of requests.entries()) readings.ask(`${index}`, request)
+  const byKey = await readings.all()
+  assert.equal(byKey.size, requests.length)
+  return requests.map((_, index) => byKey.get(`${index}`) as PairReading)
 }
 
 test('a hundred pairs give in threads what they give here, in the order in which they were asked for', async (t) => {

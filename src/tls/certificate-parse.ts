@@ -1,7 +1,7 @@
 // Proves a pair of files and says everything about it as plain values. Used by certificate-source.ts, wherever that
 // runs. Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
 // another type without a word.
-import type { CertificateFacts, ProvedPair } from './certificate.js'
+import type { CertificateFacts, IntermediateFacts, ProvedPair } from './certificate.js'
 import { type Chain, chainDefects, chainOf, isCorrupt, subjectOf } from './chain.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
@@ -70,9 +70,11 @@ function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey):
  * the leaf has been judged with its private half.
  */
 function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
-  return links.flatMap(({ x509, details: { weakSignature } }, index) => {
+  return links.flatMap((link, index) => {
+    const { x509, details } = link
+    const { weakSignature } = details
     const which = `certificate ${index + 1} of ${links.length}`
-    const key = index === 0 ? undefined : weakKey(x509)
+    const key = index === 0 ? undefined : weakKey(link)
     const isWeaklySigned = weakSignature !== undefined && x509.issuer !== x509.subject
     return [
       ...(isWeaklySigned
@@ -83,7 +85,7 @@ function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
   })
 }
 
-const weakKey = oncePerCertificate((x509): string | undefined => {
+const weakKey = oncePerCertificate(({ x509 }): string | undefined => {
   try {
     const { verdict, what } = keyStrength(x509.publicKey)
     return verdict === 'weak' ? what : undefined
@@ -93,7 +95,7 @@ const weakKey = oncePerCertificate((x509): string | undefined => {
   }
 })
 
-const pemOf = oncePerCertificate((x509) => x509.toString())
+const pemOf = oncePerCertificate(({ x509 }) => x509.toString())
 
 function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey): CertificateFacts {
   const { links, issuers } = chain
@@ -110,7 +112,7 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
     serial: leaf.x509.serialNumber,
     keyType: key.type,
     renewalId: renewalId(leaf),
-    chain: links.map(({ x509 }) => pemOf(x509)),
+    chain: links.map(pemOf),
     intermediates: issuers.filter(({ isRoot }) => !isRoot).map(({ link }) => intermediateFacts(link)),
     warnings: [
       ...leafDefects({ file: certFile, chain, strength: key.strength, names, issuer }),
@@ -119,9 +121,10 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
   }
 }
 
-function intermediateFacts(link: ChainLink): CertificateFacts['intermediates'][number] {
+// One object for all leaves: of the same object, a message between threads has one copy.
+const intermediateFacts = oncePerCertificate((link): IntermediateFacts => {
   return { ...leafOnDisk(link), subject: subjectOf(link), serial: link.x509.serialNumber }
-}
+})
 
 /** RFC 9773 §4.1. */
 function renewalId({ details: { authorityKeyId, serialBytes } }: ChainLink): string | undefined {

@@ -9,6 +9,8 @@ import type { PairBatch } from './pair-worker.js'
 /** Fewer are read before a thread has started. */
 const threadsFrom = 64
 const threadsMax = Math.min(4, availableParallelism())
+/** Whoever asks still has work of its own. */
+const threadsWhileAsking = Math.max(1, threadsMax - 1)
 const batchSize = 32
 const readingsAtOnce = 32
 
@@ -27,15 +29,15 @@ export class PairReadings {
     if (this.#numbers.has(key)) return
     this.#numbers.set(key, this.#requests.length)
     this.#requests.push(request)
-    const waiting = this.#requests.length - this.#given
-    if (waiting >= threadsFrom && this.#threads.length < threadsMax) this.#startThread()
-    else if (waiting >= batchSize) this.#giveToIdle()
+    if (this.#waiting >= threadsFrom && this.#threads.length < threadsWhileAsking) this.#startThread()
+    else if (this.#waiting >= batchSize) this.#giveToIdle()
   }
 
   /** Resolves to all readings by their keys; nothing may be asked for afterwards. Never rejects. */
   async all(): Promise<ReadonlyMap<string, PairReading>> {
     this.#isComplete = true
     this.#giveToIdle()
+    while (this.#waiting >= threadsFrom && this.#threads.length < threadsMax) this.#startThread()
     await Promise.all(this.#threads.map(({ ended }) => ended))
     // All of them without threads; with threads what a thread that could not be had, or died, has left.
     const left = [...this.#requests.keys()].filter((number) => !this.#readings.has(number))
@@ -45,6 +47,10 @@ export class PairReadings {
     const byKey = new Map<string, PairReading>()
     for (const [key, number] of this.#numbers) byKey.set(key, this.#readings.get(number) as PairReading)
     return byKey
+  }
+
+  get #waiting(): number {
+    return this.#requests.length - this.#given
   }
 
   #startThread(): void {

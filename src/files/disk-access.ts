@@ -23,3 +23,12 @@ export const atOnce: DiskAccess = {
   realpath: (path) => realpathSync.native(path),
   readFile: (path) => readFileSync(path),
 }
+
+/** Where a path leads; undefined where it leads nowhere. */
+export async function destinationOf(path: string, disk: DiskAccess): Promise<string | undefined> {
+  try {
+    return await disk.realpath(path)
+  } catch {
+    return undefined
+  }
+}

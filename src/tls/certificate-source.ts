@@ -2,7 +2,7 @@
 // another thread. Used at start and by reload, which owns the retries. A pair that is half renewed is no error: the one
 // that serves goes on serving.
 import { basename, dirname, join } from 'node:path'
-import { besideTraffic, type DiskAccess } from '../files/disk-access.js'
+import { besideTraffic, type DiskAccess, destinationOf } from '../files/disk-access.js'
 import type { FileContent, FileProblem, FileVersion } from '../files/file-content.js'
 import { isFileProblem, readContent, readVersion } from '../files/file-content.js'
 import { buildContext, type ProvedPair } from './certificate.js'
@@ -135,20 +135,11 @@ interface ResolvedPair extends PairFiles {
 
 /** The key that was written together with the certificate, where the layout tells which one that is. */
 async function resolveGeneration(files: PairFiles, disk: DiskAccess): Promise<ResolvedPair> {
-  const cert = (await reached(files.cert, disk)) ?? files.cert
-  const linkedKey = (await reached(files.key, disk)) ?? files.key
+  const cert = (await destinationOf(files.cert, disk)) ?? files.cert
+  const linkedKey = (await destinationOf(files.key, disk)) ?? files.key
   const numbered = numberedAlike(files, cert, linkedKey)
-  const numberedKey = numbered === undefined ? undefined : await reached(numbered, disk)
+  const numberedKey = numbered === undefined ? undefined : await destinationOf(numbered, disk)
   return { cert, key: numberedKey ?? linkedKey, linkedKey }
-}
-
-/** Where a path leads; undefined where it leads nowhere. */
-async function reached(path: string, disk: DiskAccess): Promise<string | undefined> {
-  try {
-    return await disk.realpath(path)
-  } catch {
-    return undefined
-  }
 }
 
 // certbot changes its links one by one, the key's before the certificate's, but numbers alike what belongs together.

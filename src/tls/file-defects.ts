@@ -1,7 +1,7 @@
 // What is wrong with the files of a pair, whatever is in them: who else may read the key or replace it, and times that
 // cannot be. Used by certificate-source.ts.
 import { dirname } from 'node:path'
-import { besideTraffic, type DiskAccess } from '../files/disk-access.js'
+import { besideTraffic, type DiskAccess, destinationOf } from '../files/disk-access.js'
 import { type CertificateDefect, defect } from './defects.js'
 
 const skewMs = 60_000
@@ -11,7 +11,7 @@ export async function fileDefects(
   files: { readonly cert: string; readonly key: string },
   { nowMs, disk = besideTraffic }: { readonly nowMs: number; readonly disk?: DiskAccess },
 ): Promise<CertificateDefect[]> {
-  const key = await realpathOf(files.key, disk)
+  const key = (await destinationOf(files.key, disk)) ?? files.key
   const directories = [...new Set([dirname(files.key), dirname(key)])]
   const [certStats, keyStats, ...directoryStats] = await Promise.all(
     [files.cert, key, ...directories].map((path) => statusOf(path, disk)),
@@ -22,14 +22,6 @@ export async function fileDefects(
     ...keyDefects(files.key, keyStats),
     ...directories.flatMap((directory, index) => directoryDefects(files.key, directory, directoryStats[index])),
   ]
-}
-
-async function realpathOf(path: string, disk: DiskAccess): Promise<string> {
-  try {
-    return await disk.realpath(path)
-  } catch {
-    return path
-  }
 }
 
 /** What is asked of the status of a file. */

@@ -1,12 +1,13 @@
 // Thousands of pairs are read in threads, with the same result as here.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type PairFiles, type PairReading, type ReadRequest, readPair } from '../../src/tls/certificate-source.js'
 import { PairReadings } from '../../src/tls/pair-readers.js'
 import { type CertificatePair, makeCertificate, writePair } from '../support/certificates.js'
+import { mountSecret, swapData, whileSwapping } from './swapped-secret.js'
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'hostward-pairs-'))
@@ -56,30 +57,15 @@ test('a hundred pairs give in threads what they give here, in the order in which
   }
 })
 
-function swapData(directory: string, name: string, pair: CertificatePair): void {
-  mkdirSync(join(directory, name))
-  writeFileSync(join(directory, name, 'tls.crt'), pair.chain)
-  writeFileSync(join(directory, name, 'tls.key'), pair.key)
-  symlinkSync(name, join(directory, '..data_tmp'))
-  renameSync(join(directory, '..data_tmp'), join(directory, '..data'))
-}
-
 test('Kubernetes: threads that race with swaps of ..data never see a mixed pair', async (t) => {
   const directory = folder(t)
   const pairs = [await makeCertificate(), await makeCertificate()]
   swapData(directory, '..0', pairs[0] as CertificatePair)
-  for (const name of ['tls.crt', 'tls.key']) symlinkSync(`..data/${name}`, join(directory, name))
-  const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
-  let number = 0
-  const writer = setInterval(() => {
-    number += 1
-    swapData(directory, `..${number}`, pairs[number % 2] as CertificatePair)
-    // Some swaps late, so that a reader that mixes generations finds both halves of its wrong pair.
-    rmSync(join(directory, `..${number - 5}`), { recursive: true, force: true })
-  }, 1)
+  const files = mountSecret(directory)
   const readings: PairReading[] = []
-  while (readings.length < 2_000 || number < 50) readings.push(...(await readPairs(requestsFor([files], 500))))
-  clearInterval(writer)
+  await whileSwapping({ directory, pairs, everyMs: 1, kept: 5 }, async (swaps) => {
+    while (readings.length < 2_000 || swaps() < 50) readings.push(...(await readPairs(requestsFor([files], 500))))
+  })
   const mixed = readings.filter((reading) => reading.kind === 'pending' && reading.reason === 'mismatch')
   assert.deepEqual(mixed, [])
   assert.ok(readings.some(({ kind }) => kind === 'proved'))

@@ -33,7 +33,9 @@ export class PairThread {
     this.#worker.postMessage(batch)
   }
 
+  /** `ended` resolves soon after, and keeps the process until then. */
   end(): void {
+    this.#worker.ref()
     void this.#worker.terminate()
   }
 }

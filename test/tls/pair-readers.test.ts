@@ -57,6 +57,39 @@ test('a hundred pairs give in threads what they give here, in the order in which
   }
 })
 
+test('whether asked for at once or little by little, with threads or just without, every pair is read', async (t) => {
+  const directory = folder(t)
+  const pairs = await Promise.all(
+    ['one', 'two'].map(async (name) =>
+      writePair(directory, name, await makeCertificate({ names: [`${name}.example`] })),
+    ),
+  )
+  for (const count of [0, 1, 63, 64, 65, 97, 200]) {
+    for (const pauseAfter of [1, 40, 1_000]) {
+      const readings = new PairReadings()
+      for (const [index, request] of requestsFor(pairs, count).entries()) {
+        readings.ask(`${index}`, request)
+        // Nothing to wait for: the threads do what they can meanwhile.
+        if (index % pauseAfter === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      const names = [...(await readings.all()).values()].map((reading) =>
+        reading.kind === 'proved' ? reading.pair.facts.names.join() : reading.kind,
+      )
+      const expected = Array.from({ length: count }, (_, index) => (index % 2 === 0 ? 'one.example' : 'two.example'))
+      assert.deepEqual(names, expected, `${count} with a pause after ${pauseAfter}`)
+    }
+  }
+})
+
+test('of two requests with one key the first counts', async (t) => {
+  const directory = folder(t)
+  const [one, two] = requestsFor([writePair(directory, 'one', await makeCertificate()), { cert: 'x', key: 'y' }], 2)
+  const readings = new PairReadings()
+  for (const request of [one, two]) readings.ask('key', request as ReadRequest)
+  const kinds = [...(await readings.all())].map(([key, { kind }]) => `${key} ${kind}`)
+  assert.deepEqual(kinds, ['key proved'])
+})
+
 test('Kubernetes: threads that race with swaps of ..data never see a mixed pair', async (t) => {
   const directory = folder(t)
   const pairs = [await makeCertificate(), await makeCertificate()]

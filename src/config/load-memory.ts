@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { VhostConfig } from './config.js'
 import type { Place } from './config-error.js'
 import { type Files, listNames } from './files.js'
+import { HostConflicts } from './host-conflicts.js'
 import { findIncluded, type Included } from './include.js'
 import type { ReadFile } from './included-sites.js'
 import { type ParseResult, parseYaml, type Source } from './parse.js'
@@ -52,6 +53,7 @@ type AddressSetsByName = Inherited['addressSets']
 
 /** The memory of one configuration. */
 export class LoadMemory {
+  readonly conflicts = new HostConflicts<ReadSite>()
   readonly #texts = new Texts({ read: unread, list: unread })
   readonly #remembered = new Map<string, RememberedFile>()
   #load = 0

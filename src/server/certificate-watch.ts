@@ -44,7 +44,8 @@ export class CertificateWatch {
 
   /** Compares what serves with these pairs of files from now on. */
   followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
-    this.#service.follow({ pairs, users: certificateUsers(snapshot), graceMs: snapshot.config.reload.renewalGraceMs })
+    const { renewalGraceMs: graceMs } = snapshot.config.reload
+    this.#service.follow({ pairs, users: () => certificateUsers(snapshot), graceMs })
   }
 
   /** Watches what endpoints have shown, exactly these from now on. */

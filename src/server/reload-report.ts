@@ -1,5 +1,6 @@
 // What the log says of certificates and of sites that do not serve as configured. Used by the reload.
 import type { CertificateFiles } from '../config/config.js'
+import { differenceOf } from '../files/difference.js'
 import type { Log } from '../telemetry/log.js'
 import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
@@ -55,11 +56,9 @@ export interface Replacement {
 /** Tells what certificates that were in service before lack for sites whose hosts are new. */
 export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): void {
   const told = new Set(outcome.certificates.accepted.map(({ certificate }) => certificate))
-  const before = new Set(previous?.sites)
-  const others = snapshot.sites.filter((site) => !before.has(site))
-  if (others.length === 0) return
-  const hosts = new Map(previous?.sites.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
-  for (const site of others) {
+  const { gone, come } = differenceOf(previous?.sites ?? [], snapshot.sites)
+  const hosts = new Map(gone.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
+  for (const site of come) {
     if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
     for (const certificate of site.certificates) {
       if (told.has(certificate)) continue

@@ -1,6 +1,7 @@
 // Owns what serves: the current snapshot, its listeners and the log. The only place that knows everybody.
 // A snapshot is put into service by one assignment, after everything that can fail has been done.
 import type { ConfigError } from '../config/config-error.js'
+import { differenceOf } from '../files/difference.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -148,7 +149,7 @@ export class Server {
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.upstreams)
     endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
-    this.#contexts.retain(certificatesIn(snapshot))
+    this.#contexts.forget(certificatesGone(previous, snapshot))
     this.#certificates.follow(snapshot)
     return []
   }
@@ -206,8 +207,14 @@ export class Server {
   }
 }
 
-function certificatesIn({ sites, fallback }: Snapshot): ReadonlySet<Certificate> {
-  const serving = new Set<Certificate>(fallback === undefined ? [] : [fallback])
-  for (const { certificates } of sites) for (const certificate of certificates) serving.add(certificate)
-  return serving
+/** What nothing shows any more. */
+function certificatesGone(before: Snapshot | undefined, after: Snapshot): ReadonlySet<Certificate> {
+  const gone = new Set(before?.fallback === undefined ? [] : [before.fallback])
+  for (const site of differenceOf(before?.sites ?? [], after.sites).gone) {
+    for (const certificate of site.certificates) gone.add(certificate)
+  }
+  if (gone.size === 0) return gone
+  if (after.fallback !== undefined) gone.delete(after.fallback)
+  for (const { certificates } of after.sites) for (const certificate of certificates) gone.delete(certificate)
+  return gone
 }

@@ -1,6 +1,7 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Config, ListenerConfig } from '../config/config.js'
+import { differenceOf } from '../files/difference.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { AddressRules } from '../listener/address-rules.js'
@@ -53,9 +54,7 @@ export interface Snapshot {
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
   readonly tunnels: SiteTunnels
-  readonly sites: readonly ServingSite[]
-  /** By name; several may have one on listeners of their own. */
-  readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
+  readonly sites: readonly CompiledSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
   /** Those whose client certificates are accepted. */
@@ -95,11 +94,12 @@ export function* compile(
   const upstreams = new UpstreamCompiler({ config, stock, previous })
   const vhosts = sites.serving.map(({ vhost }) => vhost)
   const tunnels = siteTunnels(vhosts, previous?.tunnels)
+  const before = new CompiledBefore(previous?.sites ?? [], sites.serving)
   const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled: CompiledSite[] = []
   for (const [index, site] of sites.serving.entries()) {
     if (index % sitesAStep === 0) yield
-    compiled.push(compileSite(site, { parts, previous }))
+    compiled.push(compileSite(site, { parts, before }))
   }
   const plans: ListenerPlan[] = []
   for (const listener of config.listeners) {
@@ -113,8 +113,7 @@ export function* compile(
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
     upstreams: upstreams.plan(),
     tunnels,
-    sites: sites.serving,
-    compiled: byId(compiled),
+    sites: compiled,
     degraded: sites.degraded,
     fallback,
     clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
@@ -123,31 +122,40 @@ export function* compile(
 
 interface Compilation {
   readonly parts: SiteParts
-  readonly previous: Snapshot | undefined
+  readonly before: CompiledBefore
 }
 
-function compileSite({ vhost, certificates }: ServingSite, { parts, previous }: Compilation): CompiledSite {
+function compileSite(site: ServingSite, { parts, before }: Compilation): CompiledSite {
+  const { vhost, certificates } = site
   const { upstreams, addressSets } = parts
   const sets = currentSets(vhost, addressSets)
-  const before = previous?.compiled.get(vhost.id)?.find((each) => {
-    return isSameMeaning(each.vhost, vhost) && isSameSets(each.sets, sets)
-  })
-  if (before !== undefined) {
-    upstreams.takeOver(before.upstreams, vhost.id)
-    return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
+  const same = before.sameAs(site, sets)
+  if (same !== undefined) {
+    upstreams.takeOver(same.upstreams, vhost.id)
+    return same.vhost === vhost && same.certificates === certificates ? same : { ...same, vhost, certificates }
   }
   const virtualHost = virtualHostOf(vhost, parts)
   return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses(), sets }
 }
 
-function byId(sites: readonly CompiledSite[]): ReadonlyMap<string, readonly CompiledSite[]> {
-  const named = new Map<string, CompiledSite[]>()
-  for (const site of sites) {
-    const others = named.get(site.vhost.id)
-    if (others === undefined) named.set(site.vhost.id, [site])
-    else others.push(site)
+/** What the snapshot before this one has compiled. */
+class CompiledBefore {
+  /** Sites that are not what they were, by name; several may have one on listeners of their own. */
+  readonly #gone = new Map<string, CompiledSite[]>()
+
+  constructor(before: readonly CompiledSite[], after: readonly ServingSite[]) {
+    for (const site of differenceOf(before, after).gone) {
+      this.#gone.set(site.vhost.id, [...(this.#gone.get(site.vhost.id) ?? []), site])
+    }
   }
-  return named
+
+  /** A site that means the same, wherever it stands. */
+  sameAs(site: ServingSite | CompiledSite, sets: SiteSets): CompiledSite | undefined {
+    if ('virtualHost' in site) return isSameSets(site.sets, sets) ? site : undefined
+    return this.#gone.get(site.vhost.id)?.find((each) => {
+      return isSameMeaning(each.vhost, site.vhost) && isSameSets(each.sets, sets)
+    })
+  }
 }
 
 /** What serves in `previous`, by the names that `config` has for the same listeners. */

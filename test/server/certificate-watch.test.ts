@@ -41,7 +41,7 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
     assert.ok(certificate)
     watch.follow({
       pairs: shelf.pairs(),
-      users: new Map([[certificate, ['site.example', 'www.site.example']]]),
+      users: () => new Map([[certificate, ['site.example', 'www.site.example']]]),
       graceMs: 30_000,
     })
   }

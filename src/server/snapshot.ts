@@ -6,7 +6,7 @@ import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { createHostMap } from '../net/host-map.js'
+import { type HostMap, HostMapBuilder } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import type { DatedThing } from '../tls/expiry-watch.js'
@@ -103,8 +103,7 @@ export function* compile(
   }
   const plans: ListenerPlan[] = []
   for (const listener of config.listeners) {
-    yield
-    plans.push(planOf(listener, { config, generation, compiled, fallback }))
+    plans.push(yield* planOf(listener, { config, generation, compiled, fallback }))
   }
   yield
   return {
@@ -184,10 +183,13 @@ interface PlanParts {
   readonly fallback: Certificate | undefined
 }
 
-function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
+function* planOf(
+  listener: ListenerConfig,
+  { config, generation, compiled, fallback }: PlanParts,
+): Generator<void, ListenerPlan> {
   const general = listenerHandshake(listener)
-  const here = sitesOn(listener.name, compiled, general)
-  const sites = createHostMap(here)
+  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const sites = yield* hostMapOf(here, general)
   const certificatesOf = (name: string) => sites.get(name)?.site.certificates
   return {
     config: listener,
@@ -217,19 +219,18 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   }
 }
 
-function sitesOn(
-  listener: string,
-  compiled: readonly CompiledSite[],
-  general: HandshakePlan,
-): readonly [string, ListenedSite][] {
-  const here: [string, ListenedSite][] = []
-  for (const site of compiled) {
-    const { vhost, virtualHost } = site
-    if (!vhost.listeners.includes(listener)) continue
-    const listened = { site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
-    for (const host of vhost.hosts) here.push([host, listened])
+function* hostMapOf(sites: readonly CompiledSite[], general: HandshakePlan): Generator<void, HostMap<ListenedSite>> {
+  const builder = new HostMapBuilder<ListenedSite>()
+  for (const [index, site] of sites.entries()) {
+    if (index % sitesAStep === 0) yield
+    const listened = { site, handshake: handshakeOf(site, general) }
+    for (const host of site.vhost.hosts) builder.add(host, listened)
   }
-  return here
+  return builder.build()
+}
+
+function handshakeOf({ vhost, virtualHost }: CompiledSite, general: HandshakePlan): HandshakePlan {
+  return siteHandshake(vhost, virtualHost.clientCertificate?.policy, general)
 }
 
 interface Announcement {
@@ -238,10 +239,7 @@ interface Announcement {
 }
 
 // A client that shows its certificate to one site must not be led to believe that another one has seen it.
-function announcedOrigins(
-  here: readonly (readonly [string, ListenedSite])[],
-  { general, certificatesOf }: Announcement,
-): AnnouncedOrigins {
-  const announced = here.filter(([, { handshake }]) => handshake === general)
-  return new AnnouncedOrigins({ hosts: announced.map(([host]) => host), certificates: certificatesOf })
+function announcedOrigins(here: readonly CompiledSite[], { general, certificatesOf }: Announcement): AnnouncedOrigins {
+  const announced = here.filter((site) => handshakeOf(site, general) === general)
+  return new AnnouncedOrigins({ hosts: announced.flatMap(({ vhost }) => vhost.hosts), certificates: certificatesOf })
 }

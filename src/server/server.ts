@@ -147,7 +147,7 @@ export class Server {
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
-    this.#endpoints.follow(snapshot.upstreams)
+    this.#endpoints.follow(snapshot.sites)
     endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
     this.#contexts.forget(certificatesGone(previous, snapshot))
     this.#certificates.follow(snapshot)

@@ -110,7 +110,7 @@ export function* compile(
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    upstreams: upstreams.plan(),
+    upstreams: upstreams.plan(compiled, before.gone),
     tunnels,
     sites: compiled,
     degraded: sites.degraded,
@@ -130,7 +130,7 @@ function compileSite(site: ServingSite, { parts, before }: Compilation): Compile
   const sets = currentSets(vhost, addressSets)
   const same = before.sameAs(site, sets)
   if (same !== undefined) {
-    upstreams.takeOver(same.upstreams, vhost.id)
+    upstreams.takeOver(same.upstreams)
     return same.vhost === vhost && same.certificates === certificates ? same : { ...same, vhost, certificates }
   }
   const virtualHost = virtualHostOf(vhost, parts)
@@ -139,13 +139,14 @@ function compileSite(site: ServingSite, { parts, before }: Compilation): Compile
 
 /** What the snapshot before this one has compiled. */
 class CompiledBefore {
-  /** Sites that are not what they were, by name; several may have one on listeners of their own. */
+  /** Sites that are not what they were. */
+  readonly gone: readonly CompiledSite[]
+  /** The same by name; several may have one on listeners of their own. */
   readonly #gone = new Map<string, CompiledSite[]>()
 
   constructor(before: readonly CompiledSite[], after: readonly ServingSite[]) {
-    for (const site of differenceOf(before, after).gone) {
-      this.#gone.set(site.vhost.id, [...(this.#gone.get(site.vhost.id) ?? []), site])
-    }
+    this.gone = differenceOf(before, after).gone
+    for (const site of this.gone) this.#gone.set(site.vhost.id, [...(this.#gone.get(site.vhost.id) ?? []), site])
   }
 
   /** A site that means the same, wherever it stands. */

@@ -65,8 +65,7 @@ function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: Acti
   if (answer.kind === 'upstream') {
     return {
       kind: 'forward',
-      upstream: upstreams.upstreamOf(answer, vhost.id),
-      retries: upstreams.retriesOf(answer),
+      ...upstreams.destinationOf(answer),
       tellsClient: answer.upstream.proxyProtocol !== undefined,
       via: vhost.via,
       http2Scheme: http2SchemeOf(answer.upstream),

@@ -15,7 +15,7 @@ export interface Config {
   /** By name, used or not. */
   readonly addressSets: ReadonlyMap<string, AddressSetConfig>
   readonly fallbackCertificate: CertificateFiles | undefined
-  /** By name: those that have one, used or not, and those of sites that name an address themselves. */
+  /** By name: those that have one, used or not. A site may have an earlier version. */
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>
   /** The main file's sites first, then those of the included files in order of path. */
   readonly vhosts: readonly VhostConfig[]
@@ -152,7 +152,7 @@ export type Answer = ForwardAnswer | RespondAnswer | RedirectAnswer
 /** Passes requests on. */
 export interface ForwardAnswer {
   readonly kind: 'upstream'
-  /** As it stood when this site was read; `Config.upstreams` has the current one of the same name. */
+  /** As it stood when this site was read. */
   readonly upstream: UpstreamConfig
   /** The site's own, the rest as the upstream says. */
   readonly timeouts: UpstreamTimeouts

@@ -183,7 +183,7 @@ function* toConfig(main: MainInput, { source, sets, sites, parts, memory }: Part
     addressSets: sets.byName,
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
     vhosts,
-    upstreams: inherited.upstreams.all,
+    upstreams: new Map(inherited.named.map((upstream) => [upstream.name, upstream])),
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,

@@ -13,6 +13,7 @@ import type { Downstream } from '../wire/downstream.js'
 import { Field, isAlike } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { AddressRule } from './address-rule.js'
+import { type TrailerGuard, trailerGuard } from './trailer-guard.js'
 
 /** What the headers of a request claim; null and undefined where nothing is believed. */
 export interface HeaderClaim {
@@ -47,11 +48,14 @@ interface CompiledSource {
 export class ClientClaims {
   readonly #sources: readonly CompiledSource[]
   readonly #trustProto: boolean
+  /** No claim is believed that stands behind a body. */
+  readonly trailers: TrailerGuard | undefined
 
   /** The first source whose addresses a connection is from counts. */
   constructor({ sources, trustProto }: { sources: readonly ClaimSource[]; trustProto: boolean }) {
     this.#sources = sources.map(compileSource)
     this.#trustProto = trustProto
+    this.trailers = trailerGuard(sources.map(({ header }) => header))
   }
 
   /** What is believed of a request; drops or marks the lines that claims stand in. */

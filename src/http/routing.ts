@@ -8,6 +8,7 @@ import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
 import type { OpenTunnels } from './open-tunnels.js'
 import type { RetryPolicy } from './retry.js'
+import type { TrailerGuard } from './trailer-guard.js'
 
 /** Passes requests on to an upstream. */
 export interface ForwardAction {
@@ -87,6 +88,8 @@ export interface VirtualHost {
   /** What endpoints get as Host instead of the client's. */
   readonly upstreamHost?: string | undefined
   readonly requestHeaders?: HeaderPolicy | undefined
+  /** What may not come behind a body either: what `requestHeaders` and `clientCertificate` name. */
+  readonly requestTrailers?: TrailerGuard | undefined
   /** For every final answer, whoever made it. */
   readonly responseHeaders?: HeaderPolicy | undefined
   /** By status. */

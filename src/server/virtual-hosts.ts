@@ -3,6 +3,7 @@ import type { Answer, ErrorPageConfig, VhostConfig } from '../config/config.js'
 import type { UpstreamConfig } from '../config/upstream-config.js'
 import { headerPolicy } from '../http/header-policy.js'
 import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
+import { type TrailerGuard, trailerGuard } from '../http/trailer-guard.js'
 import { formatOrigin } from '../net/origin.js'
 import { type AddressSets, siteAllow } from './addresses.js'
 import type { ClientTrustShelf } from './client-trusts.js'
@@ -33,6 +34,7 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
     ),
     upstreamHost: headers.request.host,
     requestHeaders: headerPolicy(headers.request),
+    requestTrailers: requestTrailers(vhost),
     responseHeaders: headerPolicy(headers.response),
     errorPages: errorPages.length === 0 ? undefined : pagesOf(errorPages),
     allow: siteAllow(vhost, addressSets),
@@ -45,6 +47,12 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
     needsTls13: vhost.minVersion === 'TLSv1.3',
     requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
   }
+}
+
+function requestTrailers({ headers: { request }, clientCertificate }: VhostConfig): TrailerGuard | undefined {
+  const { header, chainHeader } = clientCertificate?.forward ?? {}
+  const told = [header, chainHeader].filter((name) => name !== undefined)
+  return trailerGuard([...request.remove, ...request.set.map(({ name }) => name), ...told])
 }
 
 /** The part of a path that a route is for. */

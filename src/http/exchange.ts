@@ -9,17 +9,26 @@ import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
 import type { HeaderClaim } from './client-claims.js'
 import { applyPolicy } from './header-policy.js'
-import type { OpenTunnels } from './open-tunnels.js'
+import type { OpenTunnel, OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
 import type { ListenerView, VirtualHost } from './routing.js'
+import { tunnelRefusal } from './tunnel-refusal.js'
 
 /** Takes a finished exchange's line. */
 export interface AccessLog {
   request(entry: RequestEntry): void
 }
 
+/** The handler that an exchange belongs to. */
+export interface ExchangeHome {
+  readonly log: AccessLog
+  readonly tunnels: OpenTunnels
+  /** What the listener sees at this moment. */
+  view(): ListenerView
+}
+
 /** One exchange; it is its own entry in the access log. */
-export class Exchange implements ExchangeObserver, RequestEntry {
+export class Exchange implements ExchangeObserver, RequestEntry, OpenTunnel {
   readonly downstream: Downstream
   readonly view: ListenerView
   readonly method: string
@@ -45,14 +54,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   isConnectionStale = false
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
-  readonly #log: AccessLog
-  #tunnels: OpenTunnels | undefined
+  readonly #home: ExchangeHome
+  #isTunnel = false
   #isFinished = false
 
-  constructor(downstream: Downstream, view: ListenerView, log: AccessLog) {
+  constructor(downstream: Downstream, home: ExchangeHome) {
+    const view = home.view()
     this.downstream = downstream
     this.view = view
-    this.#log = log
+    this.#home = home
     this.method = downstream.request.method
     this.target = view.logQuery ? downstream.request.target : withoutQuery(downstream.request.target)
     this.headers = view.logHeaders.length === 0 ? undefined : loggedHeaders(downstream, view.logHeaders)
@@ -154,11 +164,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     this.failedAttempts.push(`${this.upstream} ${reason}`)
   }
 
-  /** It has become a tunnel of its site, which may end it. */
+  /** It has become a tunnel, which may be ended when it would not be opened any more. */
   becomeTunnel(): void {
     if (this.#isFinished) return
-    this.#tunnels = this.site?.tunnels
-    this.#tunnels?.add(this)
+    this.#isTunnel = true
+    this.#home.tunnels.add(this)
+  }
+
+  refusalNow(): Failure | undefined {
+    return tunnelRefusal(this, this.#home.view())
   }
 
   /** Sends an answer of our own. */
@@ -204,9 +218,9 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     if (this.#isFinished) return
     this.#isFinished = true
     this.attempt = undefined
-    this.#tunnels?.remove(this)
+    if (this.#isTunnel) this.#home.tunnels.remove(this)
     this.durationMs = nowMs() - this.startedMs
-    if (this.site === undefined ? this.view.access : this.site.access) this.#log.request(this)
+    if (this.site === undefined ? this.view.access : this.site.access) this.#home.log.request(this)
   }
 }
 

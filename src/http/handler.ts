@@ -4,12 +4,12 @@ import type { Downstream, Refusal, RequestService } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { admit } from './admit.js'
 import { fixedAnswer, redirectAnswer } from './answer.js'
-import { type AccessLog, Exchange } from './exchange.js'
+import { Exchange, type ExchangeHome } from './exchange.js'
 import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
 import { refusalEntry } from './refusal-entry.js'
 import { actionFor, locationOf } from './routes.js'
-import type { ListenerView, VirtualHost } from './routing.js'
+import type { VirtualHost } from './routing.js'
 import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
@@ -21,17 +21,15 @@ const unknownHost = new Failure('unknown_host', 'no site on this listener claims
 
 /** Answers the requests of one listener. */
 export class RequestHandler implements RequestService {
-  readonly #view: () => ListenerView
-  readonly #log: AccessLog
+  readonly #home: ExchangeHome
 
-  constructor(options: { view: () => ListenerView; log: AccessLog }) {
-    this.#view = options.view
-    this.#log = options.log
+  constructor(home: ExchangeHome) {
+    this.#home = home
   }
 
   handle(downstream: Downstream): void {
-    const view = this.#view()
-    const exchange = new Exchange(downstream, view, this.#log)
+    const exchange = new Exchange(downstream, this.#home)
+    const { view } = exchange
     if (view.claims !== undefined) exchange.claim = view.claims.judge(downstream)
     const host = requestedHost(downstream.request)
     if (host === undefined) return exchange.fail(badAuthority)
@@ -49,8 +47,8 @@ export class RequestHandler implements RequestService {
   }
 
   refused(refusal: Refusal): void {
-    const view = this.#view()
-    if (view.access) this.#log.request(refusalEntry(refusal, view))
+    const view = this.#home.view()
+    if (view.access) this.#home.log.request(refusalEntry(refusal, view))
   }
 }
 

@@ -1,6 +1,7 @@
 // Owns what serves: the current snapshot, its listeners and the log. The only place that knows everybody.
 // A snapshot is put into service by one assignment, after everything that can fail has been done.
 import type { ConfigError } from '../config/config-error.js'
+import { OpenTunnels } from '../http/open-tunnels.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -15,13 +16,14 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
-import { endRemovedTunnels } from './site-tunnels.js'
 import type { DegradedSite } from './sites.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
+/** How long after its end the certificate of a client may keep a tunnel open. */
+const tunnelsReviewMs = 5_000
 
 /** One listener as it serves. */
 export interface ListenerStatus {
@@ -45,6 +47,7 @@ export class Server {
   readonly #failures: HandshakeFailures
   readonly #ticketKeys = new TicketKeys({ clock: Date.now })
   readonly #contexts = new ContextCache()
+  readonly #tunnels = new OpenTunnels()
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
@@ -78,6 +81,7 @@ export class Server {
     if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
+    this.#timers.push(setInterval(() => this.#reviewTunnels(), tunnelsReviewMs).unref())
     return errors
   }
 
@@ -147,10 +151,15 @@ export class Server {
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.upstreams)
-    endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
+    this.#reviewTunnels()
     this.#contexts.retain(certificatesIn(snapshot))
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  /** Those that would be refused now end like requests do when the server stops. */
+  #reviewTunnels(): void {
+    this.#tunnels.review(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
   }
 
   #followFiles(pairs: readonly ShelvedPair[]): void {
@@ -169,6 +178,7 @@ export class Server {
         plan: current,
         ticketKeys: this.#ticketKeys,
         contexts: this.#contexts,
+        tunnels: this.#tunnels,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),

@@ -9,12 +9,19 @@ import { createHostMap } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import type { DatedThing } from '../tls/expiry-watch.js'
-import { clientClaims, currentSets, isSameSets, listenerAllow, proxyHeaderRules, type SiteSets } from './addresses.js'
+import {
+  clientClaims,
+  currentSets,
+  isSameSets,
+  listenerAllow,
+  openAllow,
+  proxyHeaderRules,
+  type SiteSets,
+} from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import { isSameMeaning } from './changes.js'
 import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
-import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import type { Stock } from './stock.js'
 import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
@@ -52,7 +59,6 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
-  readonly tunnels: SiteTunnels
   readonly sites: readonly ServingSite[]
   /** By name; several may have one on listeners of their own. */
   readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
@@ -93,9 +99,7 @@ export function* compile(
 ): Generator<void, Snapshot> {
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous })
-  const vhosts = sites.serving.map(({ vhost }) => vhost)
-  const tunnels = siteTunnels(vhosts, previous?.tunnels)
-  const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
+  const parts = { upstreams, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled: CompiledSite[] = []
   for (const [index, site] of sites.serving.entries()) {
     if (index % sitesAStep === 0) yield
@@ -112,7 +116,6 @@ export function* compile(
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
     upstreams: upstreams.plan(),
-    tunnels,
     sites: sites.serving,
     compiled: byId(compiled),
     degraded: sites.degraded,
@@ -199,6 +202,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.site.virtualHost },
+      allow: openAllow(listener, config.addressSets),
       claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,

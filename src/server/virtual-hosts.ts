@@ -7,20 +7,18 @@ import { type TrailerGuard, trailerGuard } from '../http/trailer-guard.js'
 import { formatOrigin } from '../net/origin.js'
 import { type AddressSets, siteAllow } from './addresses.js'
 import type { ClientTrustShelf } from './client-trusts.js'
-import { type SiteTunnels, tunnelKey } from './site-tunnels.js'
 import type { UpstreamCompiler } from './upstreams.js'
 
 /** What sites are compiled with. */
 export interface SiteParts {
   readonly upstreams: UpstreamCompiler
   readonly clientTrusts: ClientTrustShelf
-  readonly tunnels: SiteTunnels
   readonly addressSets: AddressSets
 }
 
 /** Compiles a site; what it does not ask for is left out, so that requests do not ask for it either. */
 export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost {
-  const { upstreams, clientTrusts, tunnels, addressSets } = parts
+  const { upstreams, clientTrusts, addressSets } = parts
   const { headers, routes, errorPages, limits, clientCertificate } = vhost
   const actionAt = (answer: Answer, path: ReplacedPath) => actionOf(answer, path, { vhost, upstreams })
   return {
@@ -43,7 +41,6 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
       isRequired: clientCertificate.mode === 'require',
       forward: clientCertificate.forward,
     },
-    tunnels: tunnels.get(tunnelKey(vhost)),
     needsTls13: vhost.minVersion === 'TLSv1.3',
     requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
   }

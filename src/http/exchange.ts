@@ -50,7 +50,7 @@ export class Exchange implements ExchangeObserver, RequestEntry, OpenTunnel {
   failedAttempts: string[] | undefined
   /** What is known of the client where the site demands a certificate and the handshake asked for one. */
   client: ClientVerdict | undefined
-  /** Whether what is refused here may be granted on a connection that is opened for the same name now. */
+  /** Whether the connection was opened under rules that hold no more: it ends with this answer. */
   isConnectionStale = false
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined

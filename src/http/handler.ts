@@ -17,6 +17,7 @@ const challengePath = '/.well-known/acme-challenge/'
 const badAuthority = new Failure('bad_authority', 'not exactly one host name')
 const ambiguousPath = new Failure('ambiguous_path', 'a dot segment, or a path that another reader takes for another')
 const peerNotAllowed = new Failure('peer_not_allowed', 'the address is not among those that the site serves')
+const shutOutHere = new Failure('peer_not_allowed', 'the address is no longer among those that the listener takes')
 const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
 
 /** Answers the requests of one listener. */
@@ -30,6 +31,7 @@ export class RequestHandler implements RequestService {
   handle(downstream: Downstream): void {
     const exchange = new Exchange(downstream, this.#home)
     const { view } = exchange
+    if (view.allow !== undefined && !view.allow.admits(exchange)) return shutOut(exchange)
     if (view.claims !== undefined) exchange.claim = view.claims.judge(downstream)
     const host = requestedHost(downstream.request)
     if (host === undefined) return exchange.fail(badAuthority)
@@ -50,6 +52,12 @@ export class RequestHandler implements RequestService {
     const view = this.#home.view()
     if (view.access) this.#home.log.request(refusalEntry(refusal, view))
   }
+}
+
+// Whoever connects now is closed without a word. This connection was let in before a reload, and a request deserves an answer.
+function shutOut(exchange: Exchange): void {
+  exchange.isConnectionStale = true
+  exchange.fail(shutOutHere)
 }
 
 function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {

@@ -112,7 +112,7 @@ export interface ListenerView {
   readonly generation: number
   readonly isSecure: boolean
   readonly sites: RoutingTable
-  /** The only addresses that may connect, as far as what is open already has to ask; undefined where all may. */
+  /** The only addresses that may connect, for connections that are open already; undefined where all may. */
   readonly allow?: AddressRule | undefined
   /** What request headers are believed; undefined where none are. */
   readonly claims?: ClientClaims | undefined

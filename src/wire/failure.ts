@@ -34,7 +34,7 @@ export const failureRules = {
   peer_not_allowed: rule(
     403,
     'downstream',
-    'the site serves certain addresses alone (`allow`), and not this one; for an open tunnel also its listener',
+    'the site serves certain addresses alone (`allow`), and not this one; or its listener does, since a reload',
   ),
   client_certificate_missing: rule(
     403,

@@ -9,7 +9,7 @@ import {
   readSingleAddress,
   type TrustedHops,
 } from '../net/claimed-client.js'
-import type { Downstream } from '../wire/downstream.js'
+import type { Connection } from '../wire/connection.js'
 import { Field, isAlike } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { AddressRule } from './address-rule.js'
@@ -24,6 +24,17 @@ export interface HeaderClaim {
   /** Why a source that should have named the client has not. */
   readonly mistake: ClaimMistake | undefined
   readonly scheme: 'http' | 'https' | undefined
+}
+
+/** A request whose headers may claim something. */
+interface ClaimingRequest {
+  readonly connection: Connection
+  readonly request: { readonly headers: HeaderBlock }
+}
+
+/** The client as far as anybody believed knows it, without a port: what endpoints are told and what balancing asks. */
+export function clientAddressOf({ claimedAddress, peerAddress }: Connection, claim: HeaderClaim | undefined): string {
+  return claim?.address ?? claimedAddress ?? peerAddress
 }
 
 /** Whose word is taken, and in which header. */
@@ -59,7 +70,7 @@ export class ClientClaims {
   }
 
   /** What is believed of a request; drops or marks the lines that claims stand in. */
-  judge({ connection, request }: Downstream): HeaderClaim | undefined {
+  judge({ connection, request }: ClaimingRequest): HeaderClaim | undefined {
     const { headers } = request
     const source = this.#sources.find(({ rule }) => rule.admitsConnection(connection))
     for (const each of this.#sources) if (each.header !== source?.header) dropAlike(headers, each)

@@ -7,7 +7,7 @@ import { nowMs } from '../wire/deadlines.js'
 import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
-import type { HeaderClaim } from './client-claims.js'
+import { clientAddressOf, type HeaderClaim } from './client-claims.js'
 import { applyPolicy } from './header-policy.js'
 import type { OpenTunnel, OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
@@ -117,10 +117,9 @@ export class Exchange implements ExchangeObserver, RequestEntry, OpenTunnel {
     return this.claim !== undefined && this.claim.address !== null
   }
 
-  /** The client as far as anybody believed knows it, without a port: what endpoints are told and what balancing asks. */
+  /** The client as far as anybody believed knows it. */
   get clientAddress(): string {
-    const { claimedAddress, peerAddress } = this.downstream.connection
-    return this.claim?.address ?? claimedAddress ?? peerAddress
+    return clientAddressOf(this.downstream.connection, this.claim)
   }
 
   /** How the client asked, as far as anybody believed knows it. */

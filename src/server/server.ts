@@ -16,7 +16,6 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
-import type { DegradedSite } from './sites.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
@@ -34,8 +33,16 @@ export interface ListenerStatus {
   readonly tls: boolean
 }
 
+/** What a server is made of. */
+export interface ServerOptions {
+  readonly mainFile: string
+  /** Whether it does not start where a site cannot serve as configured. */
+  readonly isStrict?: boolean
+}
+
 /** A running Hostward. Whoever starts it closes it. */
 export class Server {
+  readonly #isStrict: boolean
   readonly #log = new ServerLog()
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
@@ -54,7 +61,8 @@ export class Server {
   #opening: Plans = new Map()
   #closed: Promise<void> | undefined
 
-  constructor(options: { mainFile: string }) {
+  constructor(options: ServerOptions) {
+    this.#isStrict = options.isStrict ?? false
     this.#failures = new HandshakeFailures({
       report: (line) =>
         this.#log.current.info('handshake_failed', 'a connection ended before its first request', { ...line }),
@@ -83,11 +91,6 @@ export class Server {
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
     this.#timers.push(setInterval(() => this.#reviewTunnels(), tunnelsReviewMs).unref())
     return errors
-  }
-
-  /** The sites that do not serve as configured. */
-  get degraded(): readonly DegradedSite[] {
-    return this.#snapshot?.degraded ?? []
   }
 
   /** Reads all files again and serves what they say now; the mistakes that keep it from doing so. */
@@ -133,8 +136,10 @@ export class Server {
     await this.#log.current.close()
   }
 
-  /** What can fail: the log's file and the listeners' addresses. */
+  /** What can fail: a start that is strict, the log's file and the listeners' addresses. */
   async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
+    const mistakes = this.#mistakesAtStart(snapshot)
+    if (mistakes.length > 0) return mistakes
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
     this.#opening = snapshot.plans
@@ -155,6 +160,11 @@ export class Server {
     this.#contexts.retain(certificatesIn(snapshot))
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  /** Before anything is opened: a start that ends must not have taken a connection. */
+  #mistakesAtStart({ degraded }: Snapshot): readonly ConfigError[] {
+    return this.#isStrict && this.#snapshot === undefined ? degraded.flatMap(({ errors }) => errors) : []
   }
 
   /** Those that would be refused now end like requests do when the server stops. */

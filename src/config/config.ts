@@ -70,6 +70,7 @@ export interface ProxyProtocolConfig {
   readonly from: AddressesConfig
   readonly mode: 'require' | 'optional' | 'off'
   readonly versions: readonly (1 | 2)[]
+  readonly place: Place
 }
 
 /** Whose word is taken for who the client is. */
@@ -83,6 +84,7 @@ export interface ClaimSourceConfig {
 export interface AllowConfig<Kind> {
   readonly from: AddressesConfig
   readonly of: Kind
+  readonly place: Place
 }
 
 /** A version of TLS. */

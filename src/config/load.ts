@@ -177,7 +177,10 @@ function* toConfig(main: MainInput, { source, sets, sites, parts, memory }: Part
       tls: listener.tls !== false,
       tlsSettings: typeof listener.tls === 'boolean' ? listenerTlsSchema.parse({}) : listener.tls,
       http2: listener.tls !== false && listener.http2,
-      ...toListenerAddresses(listener, sets.byName),
+      ...toListenerAddresses(listener, {
+        sets: sets.byName,
+        placeOf: (key) => source.place(['listeners', index, key], 'key'),
+      }),
       place: source.place(['listeners', index], 'value'),
     })),
     addressSets: sets.byName,

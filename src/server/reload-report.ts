@@ -6,6 +6,7 @@ import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween } from './changes.js'
 import type { LoadOutcome } from './load.js'
+import { firstOf, type NamedSites, namedSites } from './named-sites.js'
 import { ownDefects, siteDefects } from './pair-defects.js'
 import type { DegradedSite, ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
@@ -62,7 +63,7 @@ export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replac
     if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
     for (const certificate of site.certificates) {
       if (told.has(certificate)) continue
-      const name = { certificate: certificate.certFile, vhosts: [site.vhost.id] }
+      const name = { certificate: certificate.certFile, ...namedSites([site.vhost.id]) }
       for (const defect of siteDefects(certificate, site)) reportDefect(log, defect, name)
     }
   }
@@ -74,9 +75,6 @@ export interface ReloadCost {
   /** The longest time for which the event loop was blocked. */
   readonly blockedMs: number
 }
-
-/** Of each kind of change, so many sites are named. */
-const namesMax = 20
 
 /** Tells that another snapshot serves, and what it changes. */
 export function reportReloaded(
@@ -94,10 +92,10 @@ export function reportReloaded(
     changed: changed.length,
     degraded: degraded.length,
     vhosts: {
-      added: added.slice(0, namesMax),
-      removed: removed.slice(0, namesMax),
-      changed: changed.slice(0, namesMax),
-      degraded: degraded.slice(0, namesMax),
+      added: firstOf(added),
+      removed: firstOf(removed),
+      changed: firstOf(changed),
+      degraded: firstOf(degraded),
     },
   })
 }
@@ -121,13 +119,12 @@ const messages: Record<DegradedSite['serves'], string> = {
   closed: 'the site has mistakes and is closed',
 }
 
-interface PairName {
+interface PairName extends NamedSites {
   readonly certificate: string
-  readonly vhosts: readonly string[]
 }
 
 function nameOf({ cert }: CertificateFiles, users: readonly ServingSite[]): PairName {
-  return { certificate: cert, vhosts: users.map(({ vhost }) => vhost.id) }
+  return { certificate: cert, ...namedSites(users.map(({ vhost }) => vhost.id)) }
 }
 
 /** The sites of each pair, found in one pass: ten thousand pairs may be new at once. */

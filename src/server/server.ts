@@ -2,6 +2,7 @@
 // A snapshot is put into service by one assignment, after everything that can fail has been done.
 import type { ConfigError } from '../config/config-error.js'
 import { differenceOf } from '../files/difference.js'
+import { OpenTunnels } from '../http/open-tunnels.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -16,13 +17,13 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
-import { endRemovedTunnels } from './site-tunnels.js'
-import type { DegradedSite } from './sites.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
+/** How long after its end the certificate of a client may keep a tunnel open. */
+const tunnelsReviewMs = 5_000
 
 /** One listener as it serves. */
 export interface ListenerStatus {
@@ -33,8 +34,16 @@ export interface ListenerStatus {
   readonly tls: boolean
 }
 
+/** What a server is made of. */
+export interface ServerOptions {
+  readonly mainFile: string
+  /** Whether it does not start where a site cannot serve as configured. */
+  readonly isStrict?: boolean
+}
+
 /** A running Hostward. Whoever starts it closes it. */
 export class Server {
+  readonly #isStrict: boolean
   readonly #log = new ServerLog()
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
@@ -46,13 +55,15 @@ export class Server {
   readonly #failures: HandshakeFailures
   readonly #ticketKeys = new TicketKeys({ clock: Date.now })
   readonly #contexts = new ContextCache()
+  readonly #tunnels = new OpenTunnels()
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
   #opening: Plans = new Map()
   #closed: Promise<void> | undefined
 
-  constructor(options: { mainFile: string }) {
+  constructor(options: ServerOptions) {
+    this.#isStrict = options.isStrict ?? false
     this.#failures = new HandshakeFailures({
       report: (line) =>
         this.#log.current.info('handshake_failed', 'a connection ended before its first request', { ...line }),
@@ -79,12 +90,8 @@ export class Server {
     if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
+    this.#timers.push(setInterval(() => this.#reviewTunnels(), tunnelsReviewMs).unref())
     return errors
-  }
-
-  /** The sites that do not serve as configured. */
-  get degraded(): readonly DegradedSite[] {
-    return this.#snapshot?.degraded ?? []
   }
 
   /** Reads all files again and serves what they say now; the mistakes that keep it from doing so. */
@@ -130,8 +137,10 @@ export class Server {
     await this.#log.current.close()
   }
 
-  /** What can fail: the log's file and the listeners' addresses. */
+  /** What can fail: a start that is strict, the log's file and the listeners' addresses. */
   async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
+    const mistakes = this.#mistakesAtStart(snapshot)
+    if (mistakes.length > 0) return mistakes
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
     this.#opening = snapshot.plans
@@ -148,10 +157,20 @@ export class Server {
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
     this.#endpoints.follow(snapshot.sites)
-    endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
+    this.#reviewTunnels()
     this.#contexts.forget(certificatesGone(previous, snapshot))
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  /** Before anything is opened: a start that ends must not have taken a connection. */
+  #mistakesAtStart({ degraded }: Snapshot): readonly ConfigError[] {
+    return this.#isStrict && this.#snapshot === undefined ? degraded.flatMap(({ errors }) => errors) : []
+  }
+
+  /** Those that would be refused now end like requests do when the server stops. */
+  #reviewTunnels(): void {
+    this.#tunnels.review(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
   }
 
   #followFiles(pairs: readonly ShelvedPair[]): void {
@@ -170,6 +189,7 @@ export class Server {
         plan: current,
         ticketKeys: this.#ticketKeys,
         contexts: this.#contexts,
+        tunnels: this.#tunnels,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),

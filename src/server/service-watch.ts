@@ -7,6 +7,7 @@ import { type ServiceLag, serviceLag } from '../tls/service-lag.js'
 import { type PendingPair, pairKey, type ShelvedPair } from './certificate-shelf.js'
 import type { CertificateUsers } from './certificate-users.js'
 import { sitesInWords, timeInWords } from './certificate-words.js'
+import { namedSites } from './named-sites.js'
 
 /** A pair of files whose last good version serves. */
 interface ServedPair {
@@ -79,7 +80,7 @@ function tell(log: Log, { pair, state, nowMs }: Telling): void {
   const [defect] = pending?.defects ?? []
   log[levels[state]]('certificate_not_in_service', messageOf(pair, nowMs), {
     certificate: file,
-    vhosts,
+    ...namedSites(vhosts),
     state,
     code: defect?.code,
     file: defect?.file,

@@ -10,12 +10,19 @@ import { type HostMap, HostMapBuilder } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import type { DatedThing } from '../tls/expiry-watch.js'
-import { clientClaims, currentSets, isSameSets, listenerAllow, proxyHeaderRules, type SiteSets } from './addresses.js'
+import {
+  clientClaims,
+  currentSets,
+  isSameSets,
+  listenerAllow,
+  openAllow,
+  proxyHeaderRules,
+  type SiteSets,
+} from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import { isSameMeaning } from './changes.js'
 import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
-import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import type { Stock } from './stock.js'
 import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
@@ -53,7 +60,6 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
-  readonly tunnels: SiteTunnels
   readonly sites: readonly CompiledSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
@@ -92,10 +98,8 @@ export function* compile(
 ): Generator<void, Snapshot> {
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous })
-  const vhosts = sites.serving.map(({ vhost }) => vhost)
-  const tunnels = siteTunnels(vhosts, previous?.tunnels)
   const before = new CompiledBefore(previous?.sites ?? [], sites.serving)
-  const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
+  const parts = { upstreams, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled: CompiledSite[] = []
   for (const [index, site] of sites.serving.entries()) {
     if (index % sitesAStep === 0) yield
@@ -111,7 +115,6 @@ export function* compile(
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
     upstreams: upstreams.plan(compiled, before.gone),
-    tunnels,
     sites: compiled,
     degraded: sites.degraded,
     fallback,
@@ -210,6 +213,7 @@ function* planOf(
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.site.virtualHost },
+      allow: openAllow(listener, config.addressSets),
       claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,

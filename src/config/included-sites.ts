@@ -92,7 +92,7 @@ function brokenFile({ file, context, errors, source }: BrokenFile): ReadFile {
   const paths = source === undefined ? [] : sitePaths(source.value)
   const claims = paths.flatMap((path) => (source === undefined ? [] : readClaims({ source, path })))
   const listeners = servingListeners(undefined, context.listeners)
-  const sites = [{ file, index: undefined, claims, listeners, errors, build: undefined }]
+  const sites = [{ file, index: undefined, claims, listeners, errors, certificates: [], build: undefined }]
   const names = source === undefined ? noNames : upstreamPlaces(source)
   return { sites, upstreams: () => [], names, isRobbed: false }
 }

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
 import { type AddressSets, readAddressSets, toListenerAddresses } from './address-sets.js'
 import { checkIncludes, checkListeners, sketchListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
-import type { Config, VhostConfig } from './config.js'
+import type { CertificateFiles, Config, VhostConfig } from './config.js'
 import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
 import type { HostHolders } from './host-conflicts.js'
@@ -51,10 +51,17 @@ export interface LoadParts {
   readonly memory: LoadMemory
   /** Who serves a host; left out, the first one that claims it gets it. */
   readonly holders?: HostHolders | undefined
+  /**
+   * Hears of each pair of a sound site as soon as its file has been judged, long before the load is over; another site may
+   * still turn out to have its names. Not of files that are as they were.
+   */
+  readonly onPair?: PairListener | undefined
 }
 
+type PairListener = (pair: CertificateFiles) => void
+
 /** The same in steps of a millisecond or so, between which the caller may do other things. */
-export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Generator<void, LoadedConfig> {
+export function* loadSteps({ mainFile, files, memory, holders, onPair }: LoadParts): Generator<void, LoadedConfig> {
   const file = resolve(mainFile)
   const texts = memory.startLoad(files)
   const text = readText(file, files)
@@ -68,16 +75,18 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
   const included = memory.included(source, files)
   const others = [...included.mistakes, ...checkUpstreams(source.value, { file, texts })]
   const main = validateMain(source, sets, others)
+  const told = main.output === undefined ? undefined : onPair
   const taken = new Map(upstreamPlaces(source))
   yield
-  const parts = [memory.judge({ path: file, parsed: own, context, taken: new Map() }, () => readMain(source, context))]
+  const mainFileKey = { path: file, parsed: own, context, taken: new Map() }
+  const parts = [memory.judge(mainFileKey, () => tellPairs(readMain(source, context), told))]
   for (const { path, index } of included.files) {
     yield
     const text = readText(path, files)
     const parsed =
       'value' in text ? memory.parse(path, text.value) : unreadableInclude({ path, index, reason: text.reason }, source)
     const key = { path, parsed, context, taken }
-    parts.push(memory.judge(key, () => readIncluded(key)))
+    parts.push(memory.judge(key, () => tellPairs(readIncluded(key), told)))
   }
   const read: ReadSite[] = []
   for (const part of parts) read.push(...part.sites)
@@ -92,6 +101,14 @@ export function* loadSteps({ mainFile, files, memory, holders }: LoadParts): Gen
     files: [file, ...included.files.map(({ path }) => path), ...texts.paths],
     directories: included.directories,
   }
+}
+
+function tellPairs(part: ReadFile, told: PairListener | undefined): ReadFile {
+  if (told === undefined) return part
+  for (const { errors, certificates } of part.sites) {
+    if (errors.length === 0) for (const pair of certificates) told(pair)
+  }
+  return part
 }
 
 function unreadable(file: string, reason: string): ConfigError {

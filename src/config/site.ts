@@ -43,6 +43,8 @@ export interface ReadSite extends Claimant {
   readonly file: string
   readonly index: number | undefined
   readonly errors: readonly ConfigError[]
+  /** None where it has mistakes. */
+  readonly certificates: readonly CertificateFiles[]
   readonly build: ((main: SiteDefaults) => VhostConfig) | undefined
 }
 
@@ -65,13 +67,16 @@ export function readSite(position: SitePosition, around: SiteContext): ReadSite 
   const found = rebase(path, [...mistakes, ...checkSite(value, { ...around, file: source.file })])
   const others = found.filter((mistake) => !unreadable.some((cause) => isWithin(mistake.path, cause.path)))
   const serving = servingListeners(value, listeners)
-  const build = output && ((main: SiteDefaults) => toVhost(output, { ...position, listeners: serving, texts, main }))
+  const certificates = output === undefined ? [] : certificatesOf(output, source, path)
+  const surroundings = { ...position, listeners: serving, certificates, texts }
+  const build = output && ((main: SiteDefaults) => toVhost(output, { ...surroundings, main }))
   return {
     file: source.file,
     index,
     claims: readClaims(position),
     listeners: serving,
     errors: [...unreadable, ...others].map((mistake) => locate(mistake, source)),
+    certificates,
     build,
   }
 }
@@ -87,11 +92,13 @@ export function readClaims({ source, path }: Pick<SitePosition, 'source' | 'path
 
 interface Surroundings extends SitePosition {
   readonly listeners: readonly string[]
+  readonly certificates: readonly CertificateFiles[]
   readonly texts: Texts
   readonly main: SiteDefaults
 }
 
-function toVhost(input: VhostInput, { source, path, listeners, texts, main }: Surroundings): VhostConfig {
+function toVhost(input: VhostInput, around: Surroundings): VhostConfig {
+  const { source, path, listeners, certificates, texts, main } = around
   const answering = { source, main, timeouts: input.timeouts }
   const { requestBodyBytes = main.limits.requestBodyBytes } = input.limits
   return {
@@ -99,7 +106,7 @@ function toVhost(input: VhostInput, { source, path, listeners, texts, main }: Su
     place: source.place(path, 'value'),
     hosts: input.hosts,
     listeners,
-    certificates: certificatesOf(input, source, path),
+    certificates,
     minVersion: input.tls.minVersion,
     clientCertificate: toClientCertificate(input.clientCertificate, { source, path, texts }),
     answer: toAnswer(input, { ...answering, path }),

@@ -2,7 +2,7 @@
 // Used for YAML, certificates, keys; never reads devices, pipes or files without bound.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { besideTraffic, type DiskAccess } from './disk-access.js'
 import type { FileIdentity } from './file-identity.js'
 import { isSameIdentity, isUnchanged, readIdentity, readIdentityNow } from './file-identity.js'
 
@@ -34,13 +34,13 @@ const attemptsMax = 3
 const clockTickMs = 20
 
 /** Reads `path` so that bytes and version belong together: a file that changes meanwhile is read again, three times. */
-export async function readContent(path: string): Promise<FileContent | FileProblem> {
-  let identity = await readIdentity(path)
+export async function readContent(path: string, disk: DiskAccess = besideTraffic): Promise<FileContent | FileProblem> {
+  let identity = await readIdentity(path, { disk })
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const problem = obstacle(path, identity)
     if (problem !== undefined) return problem
-    const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => error)
-    const after = await readIdentity(path, identity)
+    const bytes = await bytesOf(path, disk)
+    const after = await readIdentity(path, { previous: identity, disk })
     if (isSameIdentity(identity, after)) {
       if (bytes instanceof Error) return unreadable(path, bytes)
       return { bytes, version: { identity: tellingIdentity(identity), hash: hashOf(bytes) } }
@@ -48,6 +48,14 @@ export async function readContent(path: string): Promise<FileContent | FileProbl
     identity = after
   }
   return failed('changing', `${path} changes while it is being read`)
+}
+
+async function bytesOf(path: string, disk: DiskAccess): Promise<Buffer | NodeJS.ErrnoException> {
+  try {
+    return await disk.readFile(path)
+  } catch (error) {
+    return error as NodeJS.ErrnoException
+  }
 }
 
 /** The version of a file or directory as it is now, for a comparison with one that is in use. */

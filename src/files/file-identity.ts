@@ -1,7 +1,7 @@
 // What tells one state of a file from another without reading it. Used by file-content.ts and file-watch.ts.
 // Identity is a hint that bytes may have changed; only a content hash says that they did.
 import { type BigIntStats, realpathSync, statSync } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { besideTraffic, type DiskAccess } from './disk-access.js'
 
 /** Where a path leads and what is there. Times are nanoseconds; ctime catches a rename that kept an older mtime. */
 export interface FileIdentity {
@@ -14,15 +14,24 @@ export interface FileIdentity {
   readonly ctimeNs: bigint
 }
 
+/** How an identity is read. */
+export interface IdentityReading {
+  readonly previous?: FileIdentity | undefined
+  readonly disk?: DiskAccess
+}
+
 /**
  * Follows links to what `path` leads to; undefined where nothing can be reached. Given the `previous` identity, an
  * unchanged file costs one stat: the same inode with the same times is the same file, whatever name leads to it.
  */
-export async function readIdentity(path: string, previous?: FileIdentity): Promise<FileIdentity | undefined> {
+export async function readIdentity(
+  path: string,
+  { previous, disk = besideTraffic }: IdentityReading = {},
+): Promise<FileIdentity | undefined> {
   try {
-    const stats = await stat(path, { bigint: true })
+    const stats = await disk.stat(path)
     if (previous !== undefined && isSameFile(previous, stats)) return previous
-    return identityOf(await realpath(path), stats)
+    return identityOf(await disk.realpath(path), stats)
   } catch {
     // Missing, a dangling or looping link, a directory without permission: for a watcher there is nothing at this path.
     return undefined

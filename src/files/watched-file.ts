@@ -42,7 +42,7 @@ export function hasMoved({ seen, used }: WatchedFile): boolean {
 
 /** Looks at a file again. */
 export async function lookAt(file: WatchedFile): Promise<void> {
-  const identity = await readIdentity(file.path, file.seen)
+  const identity = await readIdentity(file.path, { previous: file.seen })
   file.isSettled = isSameIdentity(identity, file.seen)
   file.seen = identity
 }

@@ -12,12 +12,13 @@ import {
   type PairVersions,
   type PendingReading,
   type PendingReason,
+  type ReadRequest,
   readPair,
   retryDelayMs,
   type ServedPair,
 } from '../tls/certificate-source.js'
 import type { CertificateDefect } from '../tls/defects.js'
-import { readPairs } from '../tls/pair-readers.js'
+import { PairReadings } from '../tls/pair-readers.js'
 
 /** One configured pair. */
 export interface ShelvedPair {
@@ -73,10 +74,18 @@ export class CertificateShelf {
   readonly #slots = new Map<string, Slot>()
   /** What was wanted last, for which there is a slot each. */
   #wanted: readonly CertificateFiles[] = []
+  /** For the next refresh. */
+  #readings = new PairReadings()
 
   /** `clock`: milliseconds since the epoch. */
   constructor(clock: () => number = Date.now) {
     this.#clock = clock
+  }
+
+  /** Begins with the reading of a pair that the next refresh will want, unless there is one already. */
+  foresee(files: CertificateFiles): void {
+    const key = pairKey(files)
+    if (!this.#slots.has(key)) this.#readings.ask(key, requestFor(files, { slot: undefined, nowMs: this.#clock() }))
   }
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
@@ -90,13 +99,13 @@ export class CertificateShelf {
     const stale = this.#stale(come, changed)
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
     const nowMs = this.#clock()
-    const requests = [...stale].map(([key, files]) => ({ files, served: servedOf(this.#slots.get(key)), nowMs }))
-    const readings = await slices.during(readPairs(requests))
-    for (const [index, [key, files]] of [...stale].entries()) {
+    for (const [key, files] of stale) this.#readings.ask(key, requestFor(files, { slot: this.#slots.get(key), nowMs }))
+    const readings = await slices.during(this.#takeReadings())
+    for (const [key, files] of stale) {
       const pause = slices.next()
       if (pause !== undefined) await pause
       const slot = this.#slots.get(key)
-      const next = slotAfter({ files, slot, reading: readings[index] as PairReading, nowMs })
+      const next = slotAfter({ files, slot, reading: readings.get(key) as PairReading, nowMs })
       this.#slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
@@ -161,10 +170,15 @@ export class CertificateShelf {
     return hasNews
   }
 
+  #takeReadings(): Promise<ReadonlyMap<string, PairReading>> {
+    const readings = this.#readings
+    this.#readings = new PairReadings()
+    return readings.all()
+  }
+
   async #read(files: CertificateFiles, slot: Slot | undefined): Promise<Slot> {
     const nowMs = this.#clock()
-    const served = servedOf(slot)
-    return slotAfter({ files, slot, reading: await readPair({ files, served, nowMs }), nowMs })
+    return slotAfter({ files, slot, reading: await readPair(requestFor(files, { slot, nowMs })), nowMs })
   }
 
   #pending(): [string, Slot & { readonly pending: PendingPair }][] {
@@ -206,6 +220,14 @@ export function pairKey(files: Pick<CertificateFiles, 'cert' | 'key'>): string {
 function isCurrent(slot: Slot, changed: ReadonlySet<string> | 'all'): boolean {
   if (slot.pending !== undefined || changed === 'all') return false
   return !changed.has(slot.files.cert) && !changed.has(slot.files.key)
+}
+
+// Nothing but what a reading needs: it may be sent to another thread.
+function requestFor(
+  { cert, key }: CertificateFiles,
+  { slot, nowMs }: { readonly slot: Slot | undefined; readonly nowMs: number },
+): ReadRequest {
+  return { files: { cert, key }, served: servedOf(slot), nowMs }
 }
 
 function servedOf(slot: Slot | undefined): ServedPair | undefined {

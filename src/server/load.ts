@@ -67,9 +67,11 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
 }
 
 async function readFiles({ mainFile, stock, previous, changed }: LoadRequest, slices: Slices): Promise<LoadedConfig> {
-  const { disk, memory } = stock
+  const { disk, memory, certificates } = stock
   disk.startLoad(changed)
-  return await slices.run(loadSteps({ mainFile, files: disk, memory, holders: holdersIn(previous) }))
+  // Thousands of pairs are proved in other threads while this one still parses.
+  const onPair = (pair: CertificateFiles): void => certificates.foresee(pair)
+  return await slices.run(loadSteps({ mainFile, files: disk, memory, holders: holdersIn(previous), onPair }))
 }
 
 /** Whose names are whose in what serves; conflicts are rare, so the first one builds the index. */

@@ -6,6 +6,8 @@ import { type DerElement, derChildren, derElements, derTag, objectIdentifier } f
 export interface CertificateDetails {
   /** The serial number's bytes as they stand, a leading zero kept. */
   readonly serialBytes: Buffer
+  /** What stands in the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7); empty where it is not found. */
+  readonly publicKeyInfo: Buffer
   /** The signature algorithm where it rests on a broken hash, as people call it. */
   readonly weakSignature: string | undefined
   /** Basic constraints (RFC 5280 §4.2.1.9). */
@@ -25,11 +27,12 @@ export interface CertificateDetails {
 /** Reads a certificate; what is absent or malformed is left out, never an error. */
 export function readDetails(certificateDer: Buffer): CertificateDetails {
   const certificate = derChildren(derElements(certificateDer)[0])
-  const fields = toBeSigned(certificateDer)
+  const [serial, , , , , publicKeyInfo] = versionless(toBeSigned(certificateDer))
   const extensions = readExtensions(certificateDer)
   const [isCa, pathLength] = basicConstraints(extensions.get(extension.basicConstraints))
   return {
-    serialBytes: fields.find(({ tag }) => tag === derTag.integer)?.content ?? Buffer.alloc(0),
+    serialBytes: serial?.content ?? Buffer.alloc(0),
+    publicKeyInfo: publicKeyInfo?.content ?? Buffer.alloc(0),
     weakSignature: weakSignature(certificate[1]),
     isCa,
     pathLength,
@@ -69,12 +72,18 @@ export const extension = {
   tlsFeature: '1.3.6.1.5.5.7.1.24',
 } as const
 
+const versionTag = 0xa0
 const extensionsTag = 0xa3
 const keyIdTag = 0x80
 const statusRequest = 5
 
 function toBeSigned(certificateDer: Buffer): DerElement[] {
   return derChildren(derChildren(derElements(certificateDer)[0])[0])
+}
+
+/** Serial number, signature, issuer, validity, subject, SubjectPublicKeyInfo and what follows, whatever the version. */
+function versionless(fields: readonly DerElement[]): readonly DerElement[] {
+  return fields[0]?.tag === versionTag ? fields.slice(1) : fields
 }
 
 function basicConstraints(value: DerElement | undefined): [isCa: boolean, pathLength: number | undefined] {

@@ -1,12 +1,12 @@
 // Proves a pair of files and says everything about it as plain values. Used by certificate-source.ts, wherever that
 // runs. Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
 // another type without a word.
-import type { X509Certificate } from 'node:crypto'
-import type { CertificateFacts, ProvedPair } from './certificate.js'
+import type { CertificateFacts, IntermediateFacts, ProvedPair } from './certificate.js'
 import { type Chain, chainDefects, chainOf, isCorrupt, subjectOf } from './chain.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
 import { leafDefects } from './leaf-defects.js'
+import { oncePerCertificate } from './once-per-certificate.js'
 import { type ChainLink, type ChainLinks, readCertificates } from './pem-certificates.js'
 import { readKey, type ServerKey } from './private-key.js'
 import { readSubjectNames } from './subject-names.js'
@@ -34,8 +34,8 @@ export type LeafOnDisk = Pick<CertificateFacts, 'notBeforeMs' | 'notAfterMs' | '
 /** Proves a pair. A pure function of its bytes: dates are compared with no clock here. */
 export function parsePair(pair: PairBytes): ParsedPair {
   const links = readCertificates(pair.certFile, Buffer.from(pair.certBytes))
-  const certificate = 'code' in links ? undefined : links[0].x509
-  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes), certificate)
+  const publicKeyInfo = 'code' in links ? undefined : links[0].details.publicKeyInfo
+  const key = readKey(pair.keyFile, Buffer.from(pair.keyBytes), publicKeyInfo)
   if ('code' in links) return { kind: 'refused', defects: 'code' in key ? [links, key] : [links], leaf: undefined }
   const leaf = leafOnDisk(links[0])
   if ('code' in key) return { kind: 'refused', defects: [key], leaf }
@@ -65,11 +65,16 @@ function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey):
   return defect('key_mismatch', { file: pair.keyFile, message })
 }
 
-/** What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. */
+/**
+ * What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. The key of
+ * the leaf has been judged with its private half.
+ */
 function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
-  return links.flatMap(({ x509, details: { weakSignature } }, index) => {
+  return links.flatMap((link, index) => {
+    const { x509, details } = link
+    const { weakSignature } = details
     const which = `certificate ${index + 1} of ${links.length}`
-    const key = weakKey(x509)
+    const key = index === 0 ? undefined : weakKey(link)
     const isWeaklySigned = weakSignature !== undefined && x509.issuer !== x509.subject
     return [
       ...(isWeaklySigned
@@ -80,7 +85,7 @@ function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
   })
 }
 
-function weakKey(x509: X509Certificate): string | undefined {
+const weakKey = oncePerCertificate(({ x509 }): string | undefined => {
   try {
     const { verdict, what } = keyStrength(x509.publicKey)
     return verdict === 'weak' ? what : undefined
@@ -88,7 +93,9 @@ function weakKey(x509: X509Certificate): string | undefined {
     // A key of a kind that this runtime does not know, in the chain: clients may.
     return undefined
   }
-}
+})
+
+const pemOf = oncePerCertificate(({ x509 }) => x509.toString())
 
 function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey): CertificateFacts {
   const { links, issuers } = chain
@@ -105,15 +112,19 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
     serial: leaf.x509.serialNumber,
     keyType: key.type,
     renewalId: renewalId(leaf),
-    chain: links.map(({ x509 }) => x509.toString()),
+    chain: links.map(pemOf),
     intermediates: issuers.filter(({ isRoot }) => !isRoot).map(({ link }) => intermediateFacts(link)),
-    warnings: [...leafDefects({ file: certFile, chain, names, issuer }), ...chainDefects(certFile, chain)],
+    warnings: [
+      ...leafDefects({ file: certFile, chain, strength: key.strength, names, issuer }),
+      ...chainDefects(certFile, chain),
+    ],
   }
 }
 
-function intermediateFacts(link: ChainLink): CertificateFacts['intermediates'][number] {
+// One object for all leaves: of the same object, a message between threads has one copy.
+const intermediateFacts = oncePerCertificate((link): IntermediateFacts => {
   return { ...leafOnDisk(link), subject: subjectOf(link), serial: link.x509.serialNumber }
-}
+})
 
 /** RFC 9773 §4.1. */
 function renewalId({ details: { authorityKeyId, serialBytes } }: ChainLink): string | undefined {

@@ -1,8 +1,8 @@
 // Reads a pair of files so that both halves belong together, and says what became of it, in plain values: it may run in
 // another thread. Used at start and by reload, which owns the retries. A pair that is half renewed is no error: the one
 // that serves goes on serving.
-import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { besideTraffic, type DiskAccess, destinationOf } from '../files/disk-access.js'
 import type { FileContent, FileProblem, FileVersion } from '../files/file-content.js'
 import { isFileProblem, readContent, readVersion } from '../files/file-content.js'
 import { buildContext, type ProvedPair } from './certificate.js'
@@ -70,15 +70,18 @@ export type PairReading =
   | PendingReading
 
 /** Reads a pair and compares it with what is served. Never throws for what is on disk. */
-export async function readPair({ files, served, nowMs }: ReadRequest): Promise<PairReading> {
-  const { cert, key, versions } = await readOneGeneration(files)
+export async function readPair(
+  { files, served, nowMs }: ReadRequest,
+  disk: DiskAccess = besideTraffic,
+): Promise<PairReading> {
+  const { cert, key, versions } = await readOneGeneration(files, disk)
   if (isFileProblem(cert) || isFileProblem(key)) {
     const defects = [...problemDefects('cert', files.cert, cert), ...problemDefects('key', files.key, key)]
     return { kind: 'pending', reason: reasonOf(defects), defects, onDisk: undefined, versions }
   }
   const hashes = { certHash: cert.version.hash ?? '', keyHash: key.version.hash ?? '' }
   if (served !== undefined && isSameContent(served, hashes)) {
-    return { kind: 'unchanged', warnings: await fileDefects(files, nowMs), versions }
+    return { kind: 'unchanged', warnings: await fileDefects(files, { nowMs, disk }), versions }
   }
   const parsed = parsePair({ certFile: files.cert, keyFile: files.key, certBytes: cert.bytes, keyBytes: key.bytes })
   if (parsed.kind === 'refused') {
@@ -88,7 +91,7 @@ export async function readPair({ files, served, nowMs }: ReadRequest): Promise<P
   const { pair } = parsed
   const obstacle = served === undefined ? undefined : obstacleTo(pair, served, nowMs)
   if (obstacle === undefined) {
-    return { kind: 'proved', pair, hashes, warnings: await fileDefects(files, nowMs), versions }
+    return { kind: 'proved', pair, hashes, warnings: await fileDefects(files, { nowMs, disk }), versions }
   }
   return { kind: 'pending', reason: reasonOf([obstacle]), defects: [obstacle], onDisk: pair.facts, versions }
 }
@@ -111,13 +114,13 @@ const attemptsMax = 5
 
 // Links may be swapped between two readings. So both paths are resolved once, both files read there, and the links
 // compared afterwards: a naive reader gets a certificate of one renewal and the key of another.
-async function readOneGeneration(files: PairFiles): Promise<GenerationRead> {
+async function readOneGeneration(files: PairFiles, disk: DiskAccess): Promise<GenerationRead> {
   for (let attempt = 1; ; attempt += 1) {
-    const paths = await resolveGeneration(files)
-    const [cert, key] = await Promise.all([readContent(paths.cert), readContent(paths.key)])
+    const paths = await resolveGeneration(files, disk)
+    const [cert, key] = await Promise.all([readContent(paths.cert, disk), readContent(paths.key, disk)])
     const linkedKey = paths.key === paths.linkedKey ? key.version : await readVersion(paths.linkedKey)
     const versions = new Map([[files.cert, cert.version]]).set(files.key, linkedKey)
-    const after = await resolveGeneration(files)
+    const after = await resolveGeneration(files, disk)
     if (after.cert === paths.cert && after.key === paths.key) return { cert, key, versions }
     if (attempt < attemptsMax) continue
     const message = `${files.cert} and ${files.key} lead elsewhere each time they are read`
@@ -131,16 +134,12 @@ interface ResolvedPair extends PairFiles {
 }
 
 /** The key that was written together with the certificate, where the layout tells which one that is. */
-async function resolveGeneration(files: PairFiles): Promise<ResolvedPair> {
-  const cert = await resolved(files.cert)
-  const linkedKey = await resolved(files.key)
+async function resolveGeneration(files: PairFiles, disk: DiskAccess): Promise<ResolvedPair> {
+  const cert = (await destinationOf(files.cert, disk)) ?? files.cert
+  const linkedKey = (await destinationOf(files.key, disk)) ?? files.key
   const numbered = numberedAlike(files, cert, linkedKey)
-  const key = numbered === undefined ? linkedKey : await realpath(numbered).catch(() => linkedKey)
-  return { cert, key, linkedKey }
-}
-
-function resolved(path: string): Promise<string> {
-  return realpath(path).catch(() => path)
+  const numberedKey = numbered === undefined ? undefined : await destinationOf(numbered, disk)
+  return { cert, key: numberedKey ?? linkedKey, linkedKey }
 }
 
 // certbot changes its links one by one, the key's before the certificate's, but numbers alike what belongs together.

@@ -5,6 +5,7 @@ import type { SecureContext } from 'node:tls'
 import { createSecureContext } from 'node:tls'
 import { type ContextTerms, contextOptions, plainTerms } from './context-options.js'
 import { type CertificateDefect, defect } from './defects.js'
+import { RecentTexts } from './recent-texts.js'
 import { canonicalAddress } from './subject-names.js'
 import type { TicketKeys } from './ticket-keys.js'
 
@@ -75,10 +76,10 @@ export class Certificate implements CertificateFacts {
     this.notAfterMs = facts.notAfterMs
     this.serial = facts.serial
     this.fingerprint256 = facts.fingerprint256
-    this.issuer = facts.issuer
+    this.issuer = sharedTexts.get(facts.issuer)
     this.keyType = facts.keyType
     this.renewalId = facts.renewalId
-    this.chain = facts.chain
+    this.chain = facts.chain.map((pem, index) => (index === 0 ? pem : sharedTexts.get(pem)))
     this.intermediates = facts.intermediates
     this.warnings = facts.warnings
     this.#keyPem = keyPem
@@ -131,6 +132,9 @@ export class Certificate implements CertificateFacts {
     this.#contexts.set(id, context)
   }
 }
+
+/** What thousands of certificates say alike, authorities and their names: each text is kept once. */
+const sharedTexts = new RecentTexts(512, (text) => text)
 
 interface KeptContext {
   readonly context: SecureContext

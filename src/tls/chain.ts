@@ -1,6 +1,7 @@
 // How the certificates of a file hang together, without knowing the client's roots. Used by certificate-parse.ts.
-// Each signature costs a fifth of a millisecond to verify, so names and key identifiers are compared first.
+// Each signature costs a tenth of a millisecond to verify, so names and key identifiers are compared first.
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
+import { oncePerCertificate } from './once-per-certificate.js'
 import type { ChainLink, ChainLinks } from './pem-certificates.js'
 
 /** A certificate that has issued another one of its file. */
@@ -125,6 +126,12 @@ export function isCorrupt({ links: [leaf], issuers, strangers }: Chain): boolean
 // Not checkIssued: it wants the right to sign certificates, which a self-signed server certificate does not have.
 function isIssuedBy(subject: ChainLink, issuer: ChainLink): boolean {
   if (!isNamedBy(subject, issuer) || sameKey(subject, issuer) === false) return false
+  return signersOf(subject)(issuer)
+}
+
+const signersOf = oncePerCertificate((subject) => oncePerCertificate((issuer) => isSignedBy(subject, issuer)))
+
+function isSignedBy(subject: ChainLink, issuer: ChainLink): boolean {
   try {
     return subject.x509.verify(issuer.x509.publicKey)
   } catch {

@@ -1,8 +1,7 @@
 // What is wrong with the files of a pair, whatever is in them: who else may read the key or replace it, and times that
 // cannot be. Used by certificate-source.ts.
-import type { Stats } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { besideTraffic, type DiskAccess, destinationOf } from '../files/disk-access.js'
 import { type CertificateDefect, defect } from './defects.js'
 
 const skewMs = 60_000
@@ -10,11 +9,13 @@ const skewMs = 60_000
 /** Warnings about both files; nothing about one that is just being replaced. */
 export async function fileDefects(
   files: { readonly cert: string; readonly key: string },
-  nowMs: number,
+  { nowMs, disk = besideTraffic }: { readonly nowMs: number; readonly disk?: DiskAccess },
 ): Promise<CertificateDefect[]> {
-  const key = await realpath(files.key).catch(() => files.key)
+  const key = (await destinationOf(files.key, disk)) ?? files.key
   const directories = [...new Set([dirname(files.key), dirname(key)])]
-  const [certStats, keyStats, ...directoryStats] = await Promise.all([files.cert, key, ...directories].map(statsOf))
+  const [certStats, keyStats, ...directoryStats] = await Promise.all(
+    [files.cert, key, ...directories].map((path) => statusOf(path, disk)),
+  )
   return [
     ...fromTheFuture(files.cert, certStats, nowMs),
     ...fromTheFuture(files.key, keyStats, nowMs),
@@ -23,14 +24,30 @@ export async function fileDefects(
   ]
 }
 
-function statsOf(path: string): Promise<Stats | undefined> {
-  return stat(path).catch(() => undefined)
+/** What is asked of the status of a file. */
+interface FileStatus {
+  readonly mode: number
+  readonly uid: number
+  readonly mtimeMs: number
 }
 
-function fromTheFuture(file: string, stats: Stats | undefined, nowMs: number): CertificateDefect[] {
+async function statusOf(path: string, disk: DiskAccess): Promise<FileStatus | undefined> {
+  try {
+    const { mode, uid, mtimeMs } = await disk.stat(path)
+    return { mode: Number(mode), uid: Number(uid), mtimeMs: Number(mtimeMs) }
+  } catch {
+    // A file that is just being replaced: the next reading tells of it.
+    return undefined
+  }
+}
+
+function fromTheFuture(file: string, stats: FileStatus | undefined, nowMs: number): CertificateDefect[] {
   if (stats === undefined || stats.mtimeMs <= nowMs + skewMs) return []
   return [
-    defect('clock_skew', { file, message: `the file was changed in the future, on ${stats.mtime.toISOString()}` }),
+    defect('clock_skew', {
+      file,
+      message: `the file was changed in the future, on ${new Date(stats.mtimeMs).toISOString()}`,
+    }),
   ]
 }
 
@@ -40,7 +57,7 @@ const worldWrite = 0o002
 const sticky = 0o1000
 
 // A group of its own that may read is how a key is given to a service that is not root.
-function keyDefects(file: string, stats: Stats | undefined): CertificateDefect[] {
+function keyDefects(file: string, stats: FileStatus | undefined): CertificateDefect[] {
   if (stats === undefined || process.getuid === undefined) return []
   const messages: string[] = []
   const mode = (stats.mode & 0o777).toString(8).padStart(4, '0')
@@ -50,7 +67,7 @@ function keyDefects(file: string, stats: Stats | undefined): CertificateDefect[]
   return messages.map((message) => defect('key_permissions', { file, message }))
 }
 
-function directoryDefects(file: string, directory: string, stats: Stats | undefined): CertificateDefect[] {
+function directoryDefects(file: string, directory: string, stats: FileStatus | undefined): CertificateDefect[] {
   if (stats === undefined || process.getuid === undefined) return []
   if ((stats.mode & worldWrite) === 0 || (stats.mode & sticky) !== 0) return []
   const message = `everybody on this machine can replace the private key: ${directory} is writable by all`

@@ -2,13 +2,15 @@
 // certificate-parse.ts. All of it is served: clients differ in what they mind.
 import type { Chain } from './chain.js'
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
-import { keyStrength } from './key-strength.js'
+import type { KeyStrength } from './key-strength.js'
 import type { ChainLink } from './pem-certificates.js'
 
 /** A leaf with what is known about it. */
 export interface Leaf {
   readonly file: string
   readonly chain: Chain
+  /** Of its key. */
+  readonly strength: KeyStrength
   readonly names: readonly string[]
   readonly issuer: string
 }
@@ -36,7 +38,7 @@ const checks: readonly (readonly [DefectCode, Check])[] = [
   ['purpose_not_server', ({ chain }) => isForOthers(chain.links[0])],
   ['key_usage_not_signing', ({ chain }) => chain.links[0].details.keyUsage?.digitalSignature === false],
   ['leaf_is_ca', ({ chain }) => chain.links[0].details.isCa && !chain.isSelfSigned],
-  ['key_uncommon', ({ chain }) => uncommonKey(chain.links[0])],
+  ['key_uncommon', ({ strength }) => uncommonKey(strength)],
   ['must_staple', ({ chain }) => chain.links[0].details.mustStaple],
   ['issuer_staging', ({ issuer }) => /\(STAGING\)|\bFake LE\b|\bfake CA\b|\bPebble\b/i.test(issuer)],
   ['self_signed', ({ chain }) => chain.isSelfSigned],
@@ -47,8 +49,7 @@ function isForOthers({ details: { purposes } }: ChainLink): boolean {
   return purposes !== undefined && !purposes.some((purpose) => serverPurposes.includes(purpose))
 }
 
-function uncommonKey({ x509 }: ChainLink): false | string {
-  const { verdict, what } = keyStrength(x509.publicKey)
+function uncommonKey({ verdict, what }: KeyStrength): false | string {
   return verdict === 'uncommon' && `browsers and CDNs mostly cannot use ${what}`
 }
 

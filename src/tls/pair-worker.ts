@@ -1,5 +1,6 @@
 // The thread in which many pairs are read. Started by pair-readers.ts; takes and gives plain values alone.
 import { parentPort } from 'node:worker_threads'
+import { atOnce } from '../files/disk-access.js'
 import { type PairReading, type ReadRequest, readPair } from './certificate-source.js'
 
 /** What to read, each with a number of its own. */
@@ -13,5 +14,8 @@ parentPort?.on('message', (batch: PairBatch) => {
 })
 
 async function readBatch(batch: PairBatch): Promise<PairBatchResult> {
-  return await Promise.all(batch.map(async ([index, request]) => [index, await readPair(request)] as const))
+  const result: [number, PairReading][] = []
+  // One after the other: what is read at once gains nothing from being read side by side.
+  for (const [index, request] of batch) result.push([index, await readPair(request, atOnce)])
+  return result
 }

@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { type CertificateDetails, readDetails } from './certificate-details.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { readPem } from './pem.js'
+import { RecentTexts } from './recent-texts.js'
 
 /** A certificate of the file, as OpenSSL and as our own reader see it. */
 export interface ChainLink {
@@ -24,7 +25,7 @@ export function readCertificates(file: string, bytes: Buffer): ChainLinks | Cert
   const texts = blocks.filter(({ label }) => label === 'CERTIFICATE').map(({ text }) => text)
   const links: ChainLink[] = []
   for (const [index, text] of texts.entries()) {
-    const link = readLink(text)
+    const link = index === 0 ? readLink(text) : readAuthority(text)
     if (typeof link === 'string') {
       return defect('cert_invalid', { file, message: `certificate ${index + 1} of ${texts.length}: ${link}` })
     }
@@ -37,6 +38,16 @@ export function readCertificates(file: string, bytes: Buffer): ChainLinks | Cert
     'cert_not_pem',
     hasKey ? { file, message: 'the file holds a private key and no certificate' } : { file },
   )
+}
+
+/** Some sites have one of their own, most share one of a few. */
+const authoritiesMax = 256
+const authorities = new RecentTexts(authoritiesMax, readLink)
+
+// A copy of what is known: a certificate that stands in a file twice is two links.
+function readAuthority(pem: string): ChainLink | string {
+  const link = authorities.get(pem)
+  return typeof link === 'string' ? link : { ...link }
 }
 
 /** A certificate in PEM or DER, or why it cannot be parsed. */

@@ -3,8 +3,8 @@ import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, sign, verify, X509Certificate } from 'node:crypto'
 import type { KeyType } from './certificate.js'
 import { type CertificateDefect, defect } from './defects.js'
-import { isProvedEcKey } from './ec-key-proof.js'
-import { keyStrength } from './key-strength.js'
+import { isProvedEcKey, provedKeyStrength } from './ec-key-proof.js'
+import { type KeyStrength, keyStrength } from './key-strength.js'
 import { readPem } from './pem.js'
 
 /** A private key that can serve. */
@@ -13,10 +13,14 @@ export interface ServerKey {
   readonly object: KeyObject | undefined
   readonly pem: string
   readonly type: KeyType
+  readonly strength: KeyStrength
 }
 
-/** The first private key of a PEM file, or the defect that keeps it from use; `certificate` is what it should belong to. */
-export function readKey(file: string, bytes: Buffer, certificate?: X509Certificate): ServerKey | CertificateDefect {
+/**
+ * The first private key of a PEM file, or the defect that keeps it from use; `publicKeyInfo` is the content of the
+ * SubjectPublicKeyInfo that it should belong to.
+ */
+export function readKey(file: string, bytes: Buffer, publicKeyInfo?: Buffer): ServerKey | CertificateDefect {
   if (bytes.length === 0) return defect('key_empty', { file })
   const { blocks, isTruncated } = readPem(bytes)
   if (isTruncated) return defect('key_truncated', { file })
@@ -24,8 +28,8 @@ export function readKey(file: string, bytes: Buffer, certificate?: X509Certifica
   if (block === undefined) return defect('key_not_pem', { file })
   if (block.label.startsWith('ENCRYPTED') || block.text.includes('ENCRYPTED\n'))
     return defect('key_encrypted', { file })
-  if (certificate !== undefined && isProvedEcKey(block.text, certificate)) {
-    return { object: undefined, pem: block.text, type: 'ec' }
+  if (publicKeyInfo !== undefined && isProvedEcKey(block.text, publicKeyInfo)) {
+    return { object: undefined, pem: block.text, type: 'ec', strength: provedKeyStrength }
   }
   try {
     return proveKey(file, createPrivateKey(block.text), block.text)
@@ -52,9 +56,12 @@ export function signsFor(keyPem: string, certificatePem: string): boolean {
 }
 
 function proveKey(file: string, object: KeyObject, pem: string): ServerKey | CertificateDefect {
-  const { verdict, what } = keyStrength(object)
+  const strength = keyStrength(object)
+  const { verdict, what } = strength
   if (verdict === 'weak') return defect('key_weak', { file, message: `${what}: too weak for TLS` })
   const type = object.asymmetricKeyType
-  if (verdict !== 'unsupported' && (type === 'rsa' || type === 'ec' || type === 'ed25519')) return { object, pem, type }
+  if (verdict !== 'unsupported' && (type === 'rsa' || type === 'ec' || type === 'ed25519')) {
+    return { object, pem, type, strength }
+  }
   return defect('key_unsupported', { file, message: `${what} is not used in TLS` })
 }

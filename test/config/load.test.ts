@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { formatConfigError } from '../../src/config/config-error.js'
-import { loadConfig } from '../../src/config/load.js'
+import { loadConfig, loadSteps } from '../../src/config/load.js'
 import { LoadMemory } from '../../src/config/load-memory.js'
 import { cipherSuites } from '../../src/net/cipher-suites.js'
 import { defaultHttp2Limits } from '../support/http2-limits.js'
-import { directory, onlyFile } from './case.js'
+import { directory, filesOf, onlyFile, type Section } from './case.js'
 import { configOf, listeners, load, mainFile, site } from './loaded.js'
 
 describe('loadConfig', () => {
@@ -231,6 +231,29 @@ ${site('a.example', 'respond: {}')}${site('b.example', 'respond: {}, listeners: 
     assert.deepEqual({ ...(after.source.value as object) }, { a: 2 })
   })
 
+  describe('pairs of certificates', () => {
+    const include = `${listeners}include: [a.yaml, b.yaml, c.yaml]\n`
+    const sites = { 'a.yaml': alone('a'), 'b.yaml': alone('b'), 'c.yaml': alone('c') }
+
+    test('are told while files are being read, once for each sound site of a file that is new', () => {
+      const memory = new LoadMemory()
+      const broken = { ...sites, 'b.yaml': alone('b').replace('respond', 'respnod') }
+      assert.deepEqual(pairsTold({ 'hostward.yaml': include, ...broken }, memory), ['a.pem', 'c.pem'])
+      assert.deepEqual(pairsTold({ 'hostward.yaml': include, ...sites }, memory), ['b.pem'])
+      assert.deepEqual(pairsTold({ 'hostward.yaml': include, ...sites }, memory), [])
+    })
+
+    test('are not told where the main file has mistakes, because nothing will be served', () => {
+      const main = include.replace(':443', ':99999')
+      assert.deepEqual(pairsTold({ 'hostward.yaml': main, ...sites }, new LoadMemory()), [])
+    })
+
+    test('of sites in the main file are told too', () => {
+      const main = `${listeners}vhosts:\n${site('a.example', 'respond: {}')}${site('b.example', 'respond: {}')}`
+      assert.deepEqual(pairsTold({ 'hostward.yaml': main }, new LoadMemory()), ['a.pem', 'a.pem'])
+    })
+  })
+
   test('files on a real disk are read, and those that cannot be are told', (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'hostward-config-'))
     context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -251,6 +274,22 @@ ${site('a.example', 'respond: {}')}${site('b.example', 'respond: {}, listeners: 
     assert.equal(brokenSites.length, 3)
   })
 })
+
+function alone(name: string): string {
+  return `hosts: [${name}.example]\ncertificate: { cert: ${name}.pem, key: ${name}.key }\nrespond: {}\n`
+}
+
+/** The names of the certificates that a load tells of before it is over. */
+function pairsTold(texts: Readonly<Record<string, string>>, memory: LoadMemory): readonly string[] {
+  const sections = Object.entries(texts).map(([name, text]): [string, Section] => [`${directory}/${name}`, { text }])
+  const told: string[] = []
+  const onPair = ({ cert }: { readonly cert: string }): void => void told.push(cert.slice(directory.length + 1))
+  const steps = loadSteps({ mainFile, files: filesOf(new Map(sections)), memory, onPair })
+  let early = told.length
+  while (steps.next().done !== true) early = told.length
+  assert.equal(told.length, early, 'nothing is told in the last step')
+  return told
+}
 
 describe('formatConfigError', () => {
   const error = { file: '/srv/config/hostward.yaml', line: 14, column: 15, message: 'upstream "shpo" is not defined' }

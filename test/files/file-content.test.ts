@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { atOnce, besideTraffic } from '../../src/files/disk-access.js'
 import { fileBytesMax, isFileProblem, readContent, readVersion } from '../../src/files/file-content.js'
 import { isSameIdentity, readIdentity } from '../../src/files/file-identity.js'
 
@@ -34,6 +35,25 @@ test('a missing file, a dangling link and a directory are problems with a code o
   assert.deepEqual(codes, ['missing', 'missing', 'not_a_file', 'missing'])
   assert.ok(reads.every((read) => read.version.hash === undefined))
 })
+
+test('what is read at once is what is read beside traffic, problems included', async () => {
+  writeFileSync(place('plain'), 'text')
+  utimesSync(place('plain'), 1_000, 1_000)
+  symlinkSync('plain', place('linked'))
+  symlinkSync('nowhere', place('leading-nowhere'))
+  symlinkSync('loop', place('loop'))
+  mkdirSync(place('a-folder'))
+  while (isYoung(await readContent(place('plain')))) await readContent(place('plain'))
+  for (const name of ['plain', 'linked', 'absent', 'leading-nowhere', 'loop', 'a-folder', 'absent/below']) {
+    const path = place(name)
+    assert.deepEqual(await readContent(path, atOnce), await readContent(path, besideTraffic), name)
+  }
+})
+
+/** Whether the identity may hide a second write. */
+function isYoung({ version }: Awaited<ReturnType<typeof readContent>>): boolean {
+  return version.identity === undefined
+}
 
 test('a file at the size limit is read, one byte more is too large', async () => {
   writeFileSync(place('large'), '')
@@ -66,11 +86,11 @@ test('identity changes with a rewrite that keeps size and modification time', as
   writeFileSync(place('quiet'), 'old', { flush: true })
   utimesSync(place('quiet'), 1_000, 1_000)
   const before = await readIdentity(place('quiet'))
-  assert.ok(isSameIdentity(before, await readIdentity(place('quiet'), before)))
+  assert.ok(isSameIdentity(before, await readIdentity(place('quiet'), { previous: before })))
   rmSync(place('quiet'))
   writeFileSync(place('quiet'), 'new')
   utimesSync(place('quiet'), 1_000, 1_000)
-  const after = await readIdentity(place('quiet'), before)
+  const after = await readIdentity(place('quiet'), { previous: before })
   assert.equal(isSameIdentity(before, after), false)
   assert.equal(isSameIdentity(before, undefined), false)
   assert.equal(isSameIdentity(undefined, undefined), true)

@@ -100,3 +100,35 @@ test('a shelf reads what is new, keeps what stays, and forgets what nobody wants
   const { accepted } = await shelf.refresh([a, b, c], { changed: new Set([c.key]) })
   assert.deepEqual(accepted, [], 'and what was named as changed and is not stays what it was')
 })
+
+test('of pairs that were foreseen, each that is wanted is on the shelf beside those that were not, and no other', async () => {
+  const directory = mkdtempSync(join(root, 'many-'))
+  const kinds = await Promise.all(
+    ['one', 'two', 'three'].map((name) => makeCertificate({ names: [`${name}.example`] })),
+  )
+  const place = { file: 'x', line: 1, column: 1 }
+  const pairs = Array.from({ length: 150 }, (_, index) => {
+    return { ...writePair(directory, `${index}`, kinds[index % kinds.length] as CertificatePair), place }
+  })
+  const shelf = new CertificateShelf()
+  for (const files of pairs.slice(0, 130)) shelf.foresee(files)
+  const wanted = pairs.slice(10)
+  const { accepted } = await shelf.refresh(wanted, { changed: new Set() })
+  assert.equal(accepted.length, wanted.length)
+  assert.equal(shelf.pairs().length, wanted.length)
+  for (const [index, files] of pairs.entries()) {
+    const names = shelf.get(files)?.certificate?.names
+    assert.deepEqual(names, index < 10 ? undefined : [`${['one', 'two', 'three'][index % 3]}.example`], `pair ${index}`)
+  }
+  assert.deepEqual((await shelf.refresh(wanted, { changed: new Set() })).accepted, [], 'and is not read again')
+})
+
+test('a pair that has been foreseen is compared with the one that serves all the same', async () => {
+  const issuer = await makeAuthority({ commonName: 'issuing', issuer: await makeAuthority({ commonName: 'root' }) })
+  const { shelf, files, read } = await shelved(await makeCertificate({ issuer }))
+  const next = await makeCertificate({ issuer })
+  writeFileSync(files.key, next.key)
+  writeFileSync(files.cert, next.cert)
+  shelf.foresee(files)
+  assert.equal((await read()).pending?.reason, 'incomplete')
+})

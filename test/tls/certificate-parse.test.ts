@@ -186,6 +186,70 @@ test('a certificate that its own issuer in the file has not signed is refused, a
   )
 })
 
+// Authorities are remembered, because thousands of leaves stand over one; what merely has its names is another.
+test('a leaf is verified by the authority of its own file, whatever authority of that name and key identifier came before', async () => {
+  const named = () => makeAuthority({ issuer: root, extensions: [new SubjectKeyIdentifierExtension('0102')] })
+  const [issuer, impostor] = [await named(), await named()]
+  const leafOf = (authority: TestAuthority) =>
+    makeCertificate({ issuer: authority, extensions: [new AuthorityKeyIdentifierExtension('0102')] })
+  const [own, other] = [await leafOf(issuer), await leafOf(impostor)]
+  for (let turn = 0; turn < 3; turn += 1) {
+    accepted(own.cert + issuer.cert, own.key)
+    assert.deepEqual(refused(own.cert + impostor.cert, own.key), ['site.pem signature_invalid'])
+    assert.deepEqual(refused(other.cert + issuer.cert, other.key), ['site.pem signature_invalid'])
+    accepted(other.cert + impostor.cert, other.key)
+  }
+})
+
+test('every leaf over a remembered authority is verified: after a hundred good ones a corrupt one is refused', async () => {
+  const issuer = await makeAuthority({ issuer: root, extensions: [new SubjectKeyIdentifierExtension('0506')] })
+  const leaf = await makeCertificate({ issuer, extensions: [new AuthorityKeyIdentifierExtension('0506')] })
+  for (let turn = 0; turn < 100; turn += 1) accepted(leaf.cert + issuer.cert, leaf.key)
+  const der = new X509Certificate(leaf.cert).raw
+  der.writeUInt8(der.readUInt8(der.length - 1) ^ 1, der.length - 1)
+  const corrupt = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+  assert.deepEqual(refused(corrupt + issuer.cert, leaf.key), ['site.pem signature_invalid'])
+  accepted(leaf.cert + issuer.cert, leaf.key)
+})
+
+test('a renewed authority with the name and the key of the one before is told with its own dates', async () => {
+  const [first, second] = [new Date(4e12), new Date(4.1e12)]
+  const old = await makeAuthority({ commonName: 'renewed', issuer: root, notAfter: first })
+  const next = await makeAuthority({ commonName: 'renewed', issuer: root, notAfter: second, key: old })
+  const leaf = await makeCertificate({ issuer: old })
+  const endOver = (authority: TestAuthority): number | undefined =>
+    accepted(leaf.cert + authority.cert, leaf.key).intermediates[0]?.notAfterMs
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.equal(endOver(old), first.getTime())
+    assert.equal(endOver(next), second.getTime())
+  }
+})
+
+test('a weak authority is refused below each of its leaves, and a copy of it in one file is told as such', async () => {
+  const weak = await makeAuthority({ commonName: 'weak', issuer: root, keyType: 'rsa', rsaBits: 1024 })
+  for (let turn = 0; turn < 3; turn += 1) {
+    const leaf = await makeCertificate({ issuer: weak })
+    assert.deepEqual(refused(leaf.cert + weak.cert, leaf.key), ['site.pem key_weak'])
+    const codes = accepted(site.chain + intermediate.cert, site.key).warnings.map(({ code }) => code)
+    assert.ok(codes.includes('chain_duplicate'), codes.join())
+  }
+})
+
+test('more authorities than are remembered are told apart all the same', async () => {
+  const key = await makeAuthority({ commonName: 'shared key' })
+  const authorities = await Promise.all(
+    Array.from({ length: 300 }, (_, index) => makeAuthority({ commonName: `authority ${index}`, issuer: root, key })),
+  )
+  for (const turn of [1, 2]) {
+    const strangers = authorities.filter((authority) => {
+      const { warnings } = accepted(site.chain + authority.cert, site.key)
+      const [found] = warnings.filter(({ code }) => code === 'chain_unrelated')
+      return found?.message.includes(`(${authority.subject})`) === true
+    })
+    assert.equal(strangers.length, authorities.length, `turn ${turn}`)
+  }
+})
+
 test('an RSA key of 2048 bits is accepted, of 2047 refused as weak', async () => {
   assert.equal((await made({ keyType: 'rsa', names: ['a.example'] })).keyType, 'rsa')
   const weak = await makeCertificate({ keyType: 'rsa', rsaBits: 2047 })

@@ -1,16 +1,6 @@
 // Reading pairs from disk while they are being renewed.
 import assert from 'node:assert/strict'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -19,6 +9,7 @@ import type { PairFiles, PairReading, ServedPair } from '../../src/tls/certifica
 import { readPair, retryDelayMs } from '../../src/tls/certificate-source.js'
 import type { CertificateOptions, CertificatePair } from '../support/certificates.js'
 import { makeAuthority, makeCertificate, writePair } from '../support/certificates.js'
+import { mountSecret, swapData, whileSwapping } from './swapped-secret.js'
 
 const root = mkdtempSync(join(tmpdir(), 'hostward-source-'))
 after(() => rmSync(root, { recursive: true }))
@@ -221,14 +212,6 @@ test('certbot: the key is taken from the generation of the certificate while lin
   }
 })
 
-function swapData(directory: string, name: string, pair: CertificatePair): void {
-  mkdirSync(join(directory, name))
-  writeFileSync(join(directory, name, 'tls.crt'), pair.chain)
-  writeFileSync(join(directory, name, 'tls.key'), pair.key)
-  symlinkSync(name, join(directory, '..data_tmp'))
-  renameSync(join(directory, '..data_tmp'), join(directory, '..data'))
-}
-
 test('a key named like another generation is read where the configuration says, not where a number does', async () => {
   const directory = folder()
   const [pair, other] = [await made(), await made()]
@@ -242,8 +225,7 @@ test('a key named like another generation is read where the configuration says, 
 test('Kubernetes: a swap of ..data is seen whole, each time', async () => {
   const directory = folder()
   swapData(directory, '..0', await made())
-  for (const name of ['tls.crt', 'tls.key']) symlinkSync(`..data/${name}`, join(directory, name))
-  const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
+  const files = mountSecret(directory)
   let served = await accepted(files)
   for (const number of [1, 2, 3]) {
     swapData(directory, `..${number}`, await made())
@@ -256,22 +238,14 @@ test('Kubernetes: a reader that races with swaps never sees a mixed pair', async
   const directory = folder()
   const pairs = [await made(), await made()]
   swapData(directory, '..0', pairs[0] as CertificatePair)
-  for (const name of ['tls.crt', 'tls.key']) symlinkSync(`..data/${name}`, join(directory, name))
-  const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
-  let number = 0
-  const writer = setInterval(() => {
-    number += 1
-    swapData(directory, `..${number}`, pairs[number % 2] as CertificatePair)
-    // One swap late, so that a reader that mixes generations finds both halves of its wrong pair.
-    rmSync(join(directory, `..${number - 2}`), { recursive: true, force: true })
-  }, 2)
+  const files = mountSecret(directory)
   const readings: PairReading[] = []
-  while (readings.length < 200) readings.push(await read(files))
-  clearInterval(writer)
+  await whileSwapping({ directory, pairs, everyMs: 2, kept: 2 }, async (swaps) => {
+    while (readings.length < 200 || swaps() === 0) readings.push(await read(files))
+  })
   const mixed = readings.filter((reading) => reading.kind === 'pending' && reading.reason === 'mismatch')
   assert.deepEqual(mixed, [])
   assert.ok(readings.some(({ kind }) => kind === 'proved'))
-  assert.ok(number > 0 && readFileSync(files.cert, 'utf8') !== '')
 })
 
 test('a pending pair is tried again soon, then less often, then with the poll', () => {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { Certificate } from '../../src/tls/certificate.js'
 import { makeAuthority, makeCertificate } from '../support/certificates.js'
+import { heapBytes } from '../support/heap.js'
 import { proved } from './proved.js'
 import { probe } from './tls-probe.js'
 
@@ -65,4 +66,18 @@ test('the private key does not show in what is logged or serialised', async () =
   const shown = inspect(certificate, { depth: 9, showHidden: true }) + JSON.stringify(certificate)
   assert.ok(shown.includes('site.example'))
   assert.ok(!shown.includes('PRIVATE KEY'))
+})
+
+// Ten thousand sites of one authority would keep its text ten thousand times.
+test('certificates over one authority keep its text once, however each came by it', async () => {
+  const facts = await proved({ names })
+  const authorityBytes = 50_000
+  const overOne = (): Certificate => {
+    const authority = Buffer.alloc(authorityBytes, 'authority').toString('latin1')
+    return new Certificate({ facts: { ...facts, chain: [...facts.chain.slice(0, 1), authority] }, keyPem: '' })
+  }
+  const before = heapBytes()
+  const certificates = Array.from({ length: 500 }, overOne)
+  assert.ok(heapBytes() - before < 100 * authorityBytes)
+  assert.ok(certificates.every(({ chain }) => chain[0] === facts.chain[0] && chain[1]?.length === authorityBytes))
 })

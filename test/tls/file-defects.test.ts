@@ -18,7 +18,7 @@ function pair(): { cert: string; key: string } {
 }
 
 async function messages(files: { cert: string; key: string }, nowMs = Date.now()): Promise<string[]> {
-  return (await fileDefects(files, nowMs)).map(({ code, message }) => `${code}: ${message}`)
+  return (await fileDefects(files, { nowMs })).map(({ code, message }) => `${code}: ${message}`)
 }
 
 const modes: readonly (readonly [number, readonly RegExp[]])[] = [

@@ -3,6 +3,7 @@ import { formatConfigError, formatPlace } from '../config/config-error.js'
 import { displayPath } from './display-path.js'
 import type { ExplainedAnswer } from './explained-answer.js'
 import type { ExplainedCertificate } from './explained-certificate.js'
+import type { ExplainedClient } from './explained-client.js'
 import type { Explanation, ListenerExplanation } from './explanation.js'
 
 /** The whole text; paths are relative to `directory`. */
@@ -16,13 +17,15 @@ export function formatExplanation(explanation: Explanation, directory: string): 
 }
 
 function formatListener(explained: ListenerExplanation, directory: string): readonly string[] {
-  const { listener, bind, tls, certificate, answer, hints } = explained
+  const { listener, bind, tls, client, certificate, answer, rule, hints } = explained
   return [
     `listener ${listener} (${bind}, ${tls ? 'TLS' : 'plain HTTP'})`,
+    ...(client === null ? [] : [line('client', clientText(client))]),
     ...(certificate === null ? [] : certificateLines(certificate, directory)),
     line('site', siteText(explained, directory)),
     ...(explained.route === null ? [] : [line('route', explained.route)]),
     line('answer', answerText(answer)),
+    ...(rule === null ? [] : [line('rule', formatPlace(rule, directory))]),
     ...endpointLines(answer),
     ...hints.map((hint) => line('hint', hint)),
     ...mistakeLines(explained, directory),
@@ -31,6 +34,14 @@ function formatListener(explained: ListenerExplanation, directory: string): read
 
 function line(label: string, text: string): string {
   return `  ${label.padEnd(11)}  ${text}`
+}
+
+const words: Readonly<Record<string, string>> = { peer: 'as measured', proxy_header: 'by its PROXY header' }
+
+function clientText({ address, by, scheme, isSchemeClaimed, notBelieved }: ExplainedClient): string {
+  const spoken = isSchemeClaimed ? `${scheme}, unless its X-Forwarded-Proto says otherwise` : scheme
+  const unbelieved = notBelieved === null ? '' : `; ${notBelieved} is not believed`
+  return `${address} ${words[by] ?? `by ${by}`}, ${spoken}${unbelieved}`
 }
 
 function certificateLines(certificate: ExplainedCertificate, directory: string): readonly string[] {
@@ -74,6 +85,8 @@ function answerText(answer: ExplainedAnswer): string {
       return `${answer.status} to ${answer.location} and the path (redirectToHttps); ACME challenges: ${answerText(answer.challenges)}`
     case 'refuse':
       return `${answer.status} ${answer.reason}: ${answer.meaning}`
+    case 'close':
+      return `none, the connection is closed (${answer.reason}): ${answer.meaning}`
     case 'alert':
       return `TLS alert ${answer.alert}; no request is read`
   }

@@ -1,15 +1,17 @@
 // What would happen to one request on each listener, and why. It asks the snapshot that the server would serve, so that
 // it cannot disagree with it. Used by why.
-import type { ConfigError } from '../config/config-error.js'
+import type { ConfigError, Place } from '../config/config-error.js'
 import type { BrokenSite } from '../config/site.js'
 import { actionFor } from '../http/routes.js'
 import { normalizeHostname, normalizeSitePattern } from '../net/hostname.js'
 import type { ListenerPlan, Snapshot } from '../server/snapshot.js'
 import { type ExplainedAnswer, explainAnswer, isServed } from './explained-answer.js'
 import { type ExplainedCertificate, explainCertificate } from './explained-certificate.js'
+import { clientHints, type ExplainedClient, explainClient } from './explained-client.js'
 import { formatBind } from './format-bind.js'
 import { nearMisses } from './near-names.js'
-import { type ExplainedSite, explainSite, matchingPattern, matchSite } from './site-match.js'
+import { type ExplainedSite, explainSite, matchingPattern, matchSite, type SiteMatch } from './site-match.js'
+import { type AskedAddresses, visit } from './visit.js'
 
 /** What is asked. */
 export interface Question {
@@ -19,8 +21,8 @@ export interface Question {
   readonly sni: string | undefined
   /** Path and query, as a request has them. */
   readonly path: string
-  /** The client's address; undefined where it is not asked for one. */
-  readonly client: string | undefined
+  /** Undefined where no addresses are asked about. */
+  readonly addresses: AskedAddresses | undefined
   readonly plans: readonly ListenerPlan[]
 }
 
@@ -46,12 +48,16 @@ export interface ListenerExplanation {
   readonly listener: string
   readonly bind: string
   readonly tls: boolean
+  /** Null where no addresses are asked about. */
+  readonly client: ExplainedClient | null
   /** Null on a plain listener. */
   readonly certificate: ExplainedCertificate | null
   readonly site: ExplainedSite | null
   /** The path of the route that decides, null where the site itself does. */
   readonly route: string | null
   readonly answer: ExplainedAnswer
+  /** What shuts the client out, null where nothing does. */
+  readonly rule: Place | null
   /** Why it is not what may have been expected. */
   readonly hints: readonly string[]
   /** Mistakes of sites that claim the host and do not serve as configured. */
@@ -59,10 +65,10 @@ export interface ListenerExplanation {
 }
 
 /** Explains what the listeners of `question` do. */
-export function explain({ host, sni, path, client, plans }: Question, ground: Ground): Explanation {
+export function explain({ host, sni, path, addresses, plans }: Question, ground: Ground): Explanation {
   const name = normalizeHostname(host)
   const serverName = serverNameOf(sni, name)
-  const listeners = plans.map((plan) => explainListener({ host, name, serverName, path, client, plan }, ground))
+  const listeners = plans.map((plan) => explainListener({ host, name, serverName, path, addresses, plan }, ground))
   const answered = listeners.some(({ answer }) => isServed(answer))
   return { host: name ?? null, sni: serverName ?? null, answered, listeners }
 }
@@ -80,29 +86,49 @@ interface Case {
   readonly name: string | undefined
   readonly serverName: string | undefined
   readonly path: string
-  readonly client: string | undefined
+  readonly addresses: AskedAddresses | undefined
   readonly plan: ListenerPlan
 }
 
-function explainListener({ host, name, serverName, path, client, plan }: Case, ground: Ground): ListenerExplanation {
+function explainListener({ host, name, serverName, path, addresses, plan }: Case, ground: Ground): ListenerExplanation {
   const { snapshot } = ground
   const { config } = plan
+  const visitor = addresses && visit(addresses, plan)
   const match = name === undefined ? undefined : matchSite(name, plan, snapshot)
   const certificate = config.tls ? explainCertificate(serverName, plan, snapshot) : null
-  const isRefused = certificate?.from === 'alert'
+  const isClosed = visitor?.closed !== undefined
+  const isRefused = certificate?.from === 'alert' && !isClosed
+  const answer: ExplainedAnswer = isRefused
+    ? { kind: 'alert', alert: 'unrecognized_name' }
+    : explainAnswer({ host: name, serverName, path, visit: visitor }, plan)
   return {
     listener: config.name,
     bind: formatBind(config.bind),
     tls: config.tls,
+    client: visitor === undefined ? null : explainClient(visitor, plan),
     certificate,
     site: match === undefined ? null : explainSite(match),
     route: routeOf(name, path, plan),
-    answer: isRefused
-      ? { kind: 'alert', alert: 'unrecognized_name' }
-      : explainAnswer({ host: name, serverName, path, client }, plan),
-    hints: hintsFor({ host, name, isRefused, isMatched: match !== undefined }, plan, snapshot),
+    answer,
+    rule: visitor?.closed?.rule ?? siteRule(answer, match),
+    hints: [
+      ...(visitor === undefined ? allowHints(plan, match) : clientHints(visitor, plan)),
+      ...(isClosed ? [] : hintsFor({ host, name, isRefused, isMatched: match !== undefined }, plan, snapshot)),
+    ],
     mistakes: name === undefined ? [] : mistakesOf(name, plan, ground),
   }
+}
+
+function siteRule(answer: ExplainedAnswer, match: SiteMatch | undefined): Place | null {
+  const isShutOut = answer.kind === 'refuse' && answer.reason === 'peer_not_allowed'
+  return (isShutOut ? match?.site.vhost.allow?.place : undefined) ?? null
+}
+
+function allowHints({ config }: ListenerPlan, match: SiteMatch | undefined): readonly string[] {
+  const closed = [...(config.allow ? ['the listener'] : []), ...(match?.site.vhost.allow ? ['the site'] : [])]
+  if (closed.length === 0) return []
+  const takes = closed.length > 1 ? 'take' : 'takes'
+  return [`${closed.join(' and ')} ${takes} certain addresses alone: --client ADDRESS asks for one`]
 }
 
 function routeOf(name: string | undefined, path: string, { view }: ListenerPlan): string | null {

@@ -27,7 +27,7 @@ export const serve: Command = {
 }
 
 async function runServer(values: OptionValues, terminal: Terminal): Promise<number> {
-  const server = new Server({ mainFile: configFile(values) })
+  const server = new Server({ mainFile: configFile(values), isStrict: values['strict'] === true })
   const stopped = untilStopped()
   // A mistake of ours on one connection must not end the others: it is told in the log, with all that is known.
   process.setUncaughtExceptionCaptureCallback(null)
@@ -35,9 +35,7 @@ async function runServer(values: OptionValues, terminal: Terminal): Promise<numb
   // Before the start: a signal that nobody listens for would end the process.
   process.on('SIGHUP', () => void server.reload())
   process.on('SIGUSR2', () => server.reopenLog())
-  const started = await server.start()
-  const closed = values['strict'] === true ? server.degraded.flatMap((site) => site.errors) : []
-  const errors = [...started, ...closed]
+  const errors = await server.start()
   if (errors.length === 0) await stopped
   for (const error of errors) terminal.err(formatConfigError(error, process.cwd()))
   await server.close()

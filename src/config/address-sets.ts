@@ -6,7 +6,7 @@ import { type AddressSource, isSetName } from '../net/address-source.js'
 import { AddressSet } from '../net/cidr.js'
 import { type CidrListMistake, parseCidrList } from '../net/cidr-list.js'
 import type { AddressesConfig, AddressSetConfig, ListenerConfig } from './config.js'
-import type { ConfigError } from './config-error.js'
+import type { ConfigError, Place } from './config-error.js'
 import { didYouMean } from './did-you-mean.js'
 import type { TextFile } from './files.js'
 import type { Mistake, Path } from './mistake.js'
@@ -102,15 +102,26 @@ function isDefined<Value>(value: Value | undefined): value is Value {
   return value !== undefined
 }
 
+/** What the addresses of a listener are read with. */
+interface ListenerSurroundings {
+  readonly sets: ReadonlyMap<string, AddressSetConfig>
+  /** Where one of its keys stands. */
+  placeOf(key: 'proxyProtocol' | 'allow'): Place
+}
+
 /** What a valid listener says about addresses. */
 export function toListenerAddresses(
   { proxyProtocol, clientAddress = [], allow }: MainInput['listeners'][number],
-  sets: ReadonlyMap<string, AddressSetConfig>,
+  { sets, placeOf }: ListenerSurroundings,
 ): Pick<ListenerConfig, 'proxyProtocol' | 'clientAddress' | 'allow'> {
   const sources = Array.isArray(clientAddress) ? clientAddress : [clientAddress]
   return {
-    proxyProtocol: proxyProtocol && { ...proxyProtocol, from: toAddresses(proxyProtocol.from, sets) },
+    proxyProtocol: proxyProtocol && {
+      ...proxyProtocol,
+      from: toAddresses(proxyProtocol.from, sets),
+      place: placeOf('proxyProtocol'),
+    },
     clientAddress: sources.map((source) => ({ ...source, from: toAddresses(source.from, sets) })),
-    allow: allow && { of: allow.of, from: toAddresses(allow.from, sets) },
+    allow: allow && { of: allow.of, from: toAddresses(allow.from, sets), place: placeOf('allow') },
   }
 }

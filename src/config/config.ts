@@ -15,7 +15,7 @@ export interface Config {
   /** By name, used or not. */
   readonly addressSets: ReadonlyMap<string, AddressSetConfig>
   readonly fallbackCertificate: CertificateFiles | undefined
-  /** By name: those that have one, used or not, and those of sites that name an address themselves. */
+  /** By name: those that have one, used or not. A site may have an earlier version. */
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>
   /** The main file's sites first, then those of the included files in order of path. */
   readonly vhosts: readonly VhostConfig[]
@@ -70,6 +70,7 @@ export interface ProxyProtocolConfig {
   readonly from: AddressesConfig
   readonly mode: 'require' | 'optional' | 'off'
   readonly versions: readonly (1 | 2)[]
+  readonly place: Place
 }
 
 /** Whose word is taken for who the client is. */
@@ -83,6 +84,7 @@ export interface ClaimSourceConfig {
 export interface AllowConfig<Kind> {
   readonly from: AddressesConfig
   readonly of: Kind
+  readonly place: Place
 }
 
 /** A version of TLS. */
@@ -152,7 +154,7 @@ export type Answer = ForwardAnswer | RespondAnswer | RedirectAnswer
 /** Passes requests on. */
 export interface ForwardAnswer {
   readonly kind: 'upstream'
-  /** As it stood when this site was read; `Config.upstreams` has the current one of the same name. */
+  /** As it stood when this site was read. */
   readonly upstream: UpstreamConfig
   /** The site's own, the rest as the upstream says. */
   readonly timeouts: UpstreamTimeouts

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { VhostConfig } from './config.js'
 import type { Place } from './config-error.js'
 import { type Files, listNames } from './files.js'
+import { HostConflicts } from './host-conflicts.js'
 import { findIncluded, type Included } from './include.js'
 import type { ReadFile } from './included-sites.js'
 import { type ParseResult, parseYaml, type Source } from './parse.js'
@@ -42,16 +43,19 @@ interface BuiltUpstreams {
 /** Of the sites of a load, what they inherit. */
 interface Inheritance extends Inherited {
   readonly main: MainInput
-  readonly named: readonly UpstreamConfig[]
 }
 
 /** What sites inherit beside what stands in the main file. */
-export type Inherited = Pick<SiteDefaults, 'upstreams' | 'addressSets'>
+export interface Inherited extends Pick<SiteDefaults, 'upstreams' | 'addressSets'> {
+  /** The upstreams that have a name. */
+  readonly named: readonly UpstreamConfig[]
+}
 
 type AddressSetsByName = Inherited['addressSets']
 
 /** The memory of one configuration. */
 export class LoadMemory {
+  readonly conflicts = new HostConflicts<ReadSite>()
   readonly #texts = new Texts({ read: unread, list: unread })
   readonly #remembered = new Map<string, RememberedFile>()
   #load = 0
@@ -141,7 +145,7 @@ export class LoadMemory {
     const named = files.flatMap((file) => this.#upstreamsOf(file, kept))
     const isKept = isSame && isSameList(named, before.named) && isSameSets(addressSets, before.addressSets)
     if (!isKept) this.#vhosts = new WeakMap()
-    const upstreams = new UpstreamDirectory(named, kept, isKept ? before.upstreams : undefined)
+    const upstreams = new UpstreamDirectory(named, kept)
     this.#inheritance = { main: kept, named, upstreams, addressSets: isKept ? before.addressSets : addressSets }
     return this.#inheritance
   }
@@ -158,10 +162,7 @@ export class LoadMemory {
   /** Builds a sound site unless it has been built of the same things. */
   vhost(site: ReadSite, build: () => VhostConfig): VhostConfig {
     const before = this.#vhosts.get(site)
-    if (before !== undefined) {
-      this.#inheritance?.upstreams.adopt(before)
-      return before
-    }
+    if (before !== undefined) return before
     const vhost = build()
     this.#vhosts.set(site, vhost)
     return vhost

@@ -8,7 +8,7 @@ import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { CertificateFiles, Config, VhostConfig } from './config.js'
 import type { ConfigError } from './config-error.js'
 import { type Files, readText } from './files.js'
-import { HostConflicts, type HostHolders } from './host-conflicts.js'
+import type { HostHolders } from './host-conflicts.js'
 import { type ReadFile, readIncluded, upstreamPlaces } from './included-sites.js'
 import { LoadMemory } from './load-memory.js'
 import { isWithin, locate, type Mistake } from './mistake.js'
@@ -65,10 +65,9 @@ export function* loadSteps({ mainFile, files, memory, holders, onPair }: LoadPar
   const file = resolve(mainFile)
   const texts = memory.startLoad(files)
   const text = readText(file, files)
-  const read = 'value' in text ? memory.parse(file, text.value) : { errors: [unreadable(file, text.reason)] }
-  if ('errors' in read)
-    return { config: undefined, errors: read.errors, brokenSites: [], files: [file], directories: [] }
-  const { source } = read
+  const own = 'value' in text ? memory.parse(file, text.value) : { errors: [unreadable(file, text.reason)] }
+  if ('errors' in own) return { config: undefined, errors: own.errors, brokenSites: [], files: [file], directories: [] }
+  const { source } = own
   const upstreams = new Set(upstreamNames(source.value))
   const sets = readAddressSets(source, texts)
   const listeners = sketchListeners(source.value)
@@ -79,8 +78,8 @@ export function* loadSteps({ mainFile, files, memory, holders, onPair }: LoadPar
   const told = main.output === undefined ? undefined : onPair
   const taken = new Map(upstreamPlaces(source))
   yield
-  const own = { path: file, parsed: read, context, taken: new Map() }
-  const parts = [memory.judge(own, () => tellPairs(readMain(source, context), told))]
+  const mainFileKey = { path: file, parsed: own, context, taken: new Map() }
+  const parts = [memory.judge(mainFileKey, () => tellPairs(readMain(source, context), told))]
   for (const { path, index } of included.files) {
     yield
     const text = readText(path, files)
@@ -89,10 +88,10 @@ export function* loadSteps({ mainFile, files, memory, holders, onPair }: LoadPar
     const key = { path, parsed, context, taken }
     parts.push(memory.judge(key, () => tellPairs(readIncluded(key), told)))
   }
-  const sites = yield* withConflicts(
-    parts.flatMap((part) => part.sites),
-    holders,
-  )
+  const read: ReadSite[] = []
+  for (const part of parts) read.push(...part.sites)
+  const conflicts = yield* memory.conflicts.errorsAmong(read, holders)
+  const sites = conflicts.size === 0 ? read : read.map((site) => withErrors(site, conflicts.get(site) ?? []))
   const config = main.output && (yield* toConfig(main.output, { source, sets, sites, parts, memory }))
   memory.endLoad()
   return {
@@ -161,26 +160,12 @@ function unreadableInclude({ path, index, reason }: UnreadableInclude, main: Sou
   return { errors: [{ ...main.place(['include', index], 'value'), message }] }
 }
 
-const sitesAStep = 500
-
-function* withConflicts(
-  sites: readonly ReadSite[],
-  holders: HostHolders | undefined,
-): Generator<void, readonly ReadSite[]> {
-  const conflicts = new HostConflicts(holders)
-  for (const [index, site] of sites.entries()) {
-    if (index % sitesAStep === 0) yield
-    conflicts.add(site)
-  }
-  const errors = conflicts.errors()
-  return sites.map((site) => {
-    const own = [...site.errors, ...(errors.get(site) ?? [])]
-    return own.length === 0 ? site : { ...site, errors: own.sort(byPlace) }
-  })
+function withErrors(site: ReadSite, conflicts: readonly ConfigError[]): ReadSite {
+  return conflicts.length === 0 ? site : { ...site, errors: [...site.errors, ...conflicts] }
 }
 
 function toBrokenSite({ file, index, claims, errors }: ReadSite): BrokenSite {
-  return { file, index, hosts: [...new Set(claims.map(({ host }) => host))], errors }
+  return { file, index, hosts: [...new Set(claims.map(({ host }) => host))], errors: [...errors].sort(byPlace) }
 }
 
 interface Parts {
@@ -209,13 +194,16 @@ function* toConfig(main: MainInput, { source, sets, sites, parts, memory }: Part
       tls: listener.tls !== false,
       tlsSettings: typeof listener.tls === 'boolean' ? listenerTlsSchema.parse({}) : listener.tls,
       http2: listener.tls !== false && listener.http2,
-      ...toListenerAddresses(listener, sets.byName),
+      ...toListenerAddresses(listener, {
+        sets: sets.byName,
+        placeOf: (key) => source.place(['listeners', index, key], 'key'),
+      }),
       place: source.place(['listeners', index], 'value'),
     })),
     addressSets: sets.byName,
     fallbackCertificate: fallback && toCertificateFiles(fallback, source, ['fallbackCertificate']),
     vhosts,
-    upstreams: inherited.upstreams.all,
+    upstreams: new Map(inherited.named.map((upstream) => [upstream.name, upstream])),
     reload: main.reload,
     timeouts: main.timeouts,
     limits: main.limits,

@@ -46,7 +46,9 @@ const timeoutsSchema = z.strictObject({
   heldBodyMs: wait(1000).describe(
     'Milliseconds that a request body without a length is held; then `limits.heldBodyBytes` or not, it passes as it comes.',
   ),
-  shutdownMs: wait(30_000).describe('Milliseconds that requests in flight are given at shutdown.'),
+  shutdownMs: wait(30_000).describe(
+    'Milliseconds that requests in flight are given at shutdown, and tunnels that would be refused now.',
+  ),
 })
 
 const logSchema = z.strictObject({

@@ -114,7 +114,11 @@ function toVhost(input: VhostInput, around: Surroundings): VhostConfig {
     headers: toHeaders(input.headers),
     errorPages: readErrorPages(input.errors, { file: source.file, texts }),
     limits: { requestBodyBytes: requestBodyBytes ?? Number.POSITIVE_INFINITY },
-    allow: input.allow && { of: input.allow.of, from: toAddresses(input.allow.from, main.addressSets) },
+    allow: input.allow && {
+      of: input.allow.of,
+      from: toAddresses(input.allow.from, main.addressSets),
+      place: source.place([...path, 'allow'], 'key'),
+    },
     via: input.via ?? main.via,
     log: { access: input.log.access ?? main.log.access },
   }

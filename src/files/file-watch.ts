@@ -2,10 +2,11 @@
 // The truth is a poll of identity, then of content; signals of the system only make the next look come sooner.
 import { forEachBounded } from './bounded.js'
 import { DirectoryIndex } from './directory-index.js'
-import { type FileVersion, readVersion } from './file-content.js'
+import { readVersion } from './file-content.js'
 import { readIdentity } from './file-identity.js'
 import { Slices } from './slices.js'
-import { hasMoved, lookAt, WatchedFile } from './watched-file.js'
+import { hasMoved, lookAt, type WatchedFile } from './watched-file.js'
+import { type FileUse, WatchedSet } from './watched-set.js'
 
 /** How a FileWatch behaves and whom it tells. */
 export interface FileWatchOptions {
@@ -33,8 +34,8 @@ export class FileWatch {
   readonly #options: FileWatchOptions
   readonly #index: DirectoryIndex<WatchedFile> | undefined
   readonly #errorCodes = new Set<string>()
-  readonly #files = new Map<string, WatchedFile>()
-  /** How often `setFiles` has been called. */
+  readonly #files = new WatchedSet()
+  /** How often files have come to be watched. */
   #set = 0
   /** What the next look is for. */
   readonly #due = new Set<WatchedFile>()
@@ -62,35 +63,14 @@ export class FileWatch {
 
   /**
    * Watches exactly these from now on. The version is what the caller has read and uses, so that a change between
-   * its reading and this call is not missed; undefined takes what the next look finds. A directory counts as changed
-   * when the names in it do.
+   * its reading and this call is not missed. A directory counts as changed when the names in it do.
    */
-  setFiles(files: Iterable<readonly [path: string, version: FileVersion | undefined]>): void {
+  setFiles(uses: readonly FileUse[]): void {
+    const { fresh, dropped } = this.#files.set(uses)
+    for (const file of dropped) this.#forget(file)
+    if (fresh.length === 0) return
     this.#set += 1
-    const fresh: WatchedFile[] = []
-    let count = 0
-    for (const [path, version] of files) {
-      let file = this.#files.get(path)
-      if (file?.set === this.#set) continue
-      if (file === undefined || (version !== undefined && version !== file.given)) {
-        if (file !== undefined) this.#forget(file)
-        file = new WatchedFile(path, version)
-        this.#files.set(path, file)
-        fresh.push(file)
-      }
-      file.set = this.#set
-      count += 1
-    }
-    if (count < this.#files.size) this.#forgetOthers()
-    if (fresh.length > 0) this.#hurry(fresh)
-  }
-
-  #forgetOthers(): void {
-    for (const [path, file] of this.#files) {
-      if (file.set === this.#set) continue
-      this.#files.delete(path)
-      this.#forget(file)
-    }
+    this.#hurry(fresh)
   }
 
   /** Looks without waiting for writers to finish, and returns what has changed instead of calling `onChange`. */
@@ -189,7 +169,7 @@ export class FileWatch {
       // Watched before it is looked at, or a change in between would be missed.
       if (!this.#isClosed) this.#index?.set(file)
       await lookAt(file)
-      if (this.#isClosed || this.#files.get(file.path) !== file) return
+      if (this.#isClosed || !this.#files.has(file)) return
       this.#index?.set(file)
       if (hasMoved(file)) this.#moved.add(file)
       else this.#moved.delete(file)
@@ -211,7 +191,7 @@ export class FileWatch {
       const pause = slices.next()
       if (pause !== undefined) await pause
       // setFiles may have replaced the entry meanwhile; then its version is newer than ours.
-      if (this.#files.get(file.path) !== file) continue
+      if (!this.#files.has(file)) continue
       if (file.take(readVersion(file.path))) changes.add(file.path)
       if (!hasMoved(file)) this.#moved.delete(file)
     }

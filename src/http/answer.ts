@@ -12,7 +12,7 @@ interface FailedExchange {
   readonly method: string
   readonly requestId: string
   readonly site: VirtualHost | undefined
-  /** Whether the client would do better on another connection. */
+  /** Whether the connection is of no more use. */
   readonly isConnectionStale: boolean
 }
 

@@ -9,10 +9,11 @@ import {
   readSingleAddress,
   type TrustedHops,
 } from '../net/claimed-client.js'
-import type { Downstream } from '../wire/downstream.js'
+import type { Connection } from '../wire/connection.js'
 import { Field, isAlike } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
 import { AddressRule } from './address-rule.js'
+import { type TrailerGuard, trailerGuard } from './trailer-guard.js'
 
 /** What the headers of a request claim; null and undefined where nothing is believed. */
 export interface HeaderClaim {
@@ -23,6 +24,17 @@ export interface HeaderClaim {
   /** Why a source that should have named the client has not. */
   readonly mistake: ClaimMistake | undefined
   readonly scheme: 'http' | 'https' | undefined
+}
+
+/** A request whose headers may claim something. */
+interface ClaimingRequest {
+  readonly connection: Connection
+  readonly request: { readonly headers: HeaderBlock }
+}
+
+/** The client as far as anybody believed knows it, without a port: what endpoints are told and what balancing asks. */
+export function clientAddressOf({ claimedAddress, peerAddress }: Connection, claim: HeaderClaim | undefined): string {
+  return claim?.address ?? claimedAddress ?? peerAddress
 }
 
 /** Whose word is taken, and in which header. */
@@ -47,15 +59,18 @@ interface CompiledSource {
 export class ClientClaims {
   readonly #sources: readonly CompiledSource[]
   readonly #trustProto: boolean
+  /** No claim is believed that stands behind a body. */
+  readonly trailers: TrailerGuard | undefined
 
   /** The first source whose addresses a connection is from counts. */
   constructor({ sources, trustProto }: { sources: readonly ClaimSource[]; trustProto: boolean }) {
     this.#sources = sources.map(compileSource)
     this.#trustProto = trustProto
+    this.trailers = trailerGuard(sources.map(({ header }) => header))
   }
 
   /** What is believed of a request; drops or marks the lines that claims stand in. */
-  judge({ connection, request }: Downstream): HeaderClaim | undefined {
+  judge({ connection, request }: ClaimingRequest): HeaderClaim | undefined {
     const { headers } = request
     const source = this.#sources.find(({ rule }) => rule.admitsConnection(connection))
     for (const each of this.#sources) if (each.header !== source?.header) dropAlike(headers, each)

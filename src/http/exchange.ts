@@ -7,19 +7,28 @@ import { nowMs } from '../wire/deadlines.js'
 import type { Downstream, ExchangeObserver, ResponseHead } from '../wire/downstream.js'
 import type { Failure, FailureCode } from '../wire/failure.js'
 import { type Answer, failureAnswer } from './answer.js'
-import type { HeaderClaim } from './client-claims.js'
+import { clientAddressOf, type HeaderClaim } from './client-claims.js'
 import { applyPolicy } from './header-policy.js'
-import type { OpenTunnels } from './open-tunnels.js'
+import type { OpenTunnel, OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
 import type { ListenerView, VirtualHost } from './routing.js'
+import { tunnelRefusal } from './tunnel-refusal.js'
 
 /** Takes a finished exchange's line. */
 export interface AccessLog {
   request(entry: RequestEntry): void
 }
 
+/** The handler that an exchange belongs to. */
+export interface ExchangeHome {
+  readonly log: AccessLog
+  readonly tunnels: OpenTunnels
+  /** What the listener sees at this moment. */
+  view(): ListenerView
+}
+
 /** One exchange; it is its own entry in the access log. */
-export class Exchange implements ExchangeObserver, RequestEntry {
+export class Exchange implements ExchangeObserver, RequestEntry, OpenTunnel {
   readonly downstream: Downstream
   readonly view: ListenerView
   readonly method: string
@@ -41,18 +50,19 @@ export class Exchange implements ExchangeObserver, RequestEntry {
   failedAttempts: string[] | undefined
   /** What is known of the client where the site demands a certificate and the handshake asked for one. */
   client: ClientVerdict | undefined
-  /** Whether what is refused here may be granted on a connection that is opened for the same name now. */
+  /** Whether the connection was opened under rules that hold no more: it ends with this answer. */
   isConnectionStale = false
   /** What is under way at an endpoint. */
   attempt: Attempt | undefined
-  readonly #log: AccessLog
-  #tunnels: OpenTunnels | undefined
+  readonly #home: ExchangeHome
+  #isTunnel = false
   #isFinished = false
 
-  constructor(downstream: Downstream, view: ListenerView, log: AccessLog) {
+  constructor(downstream: Downstream, home: ExchangeHome) {
+    const view = home.view()
     this.downstream = downstream
     this.view = view
-    this.#log = log
+    this.#home = home
     this.method = downstream.request.method
     this.target = view.logQuery ? downstream.request.target : withoutQuery(downstream.request.target)
     this.headers = view.logHeaders.length === 0 ? undefined : loggedHeaders(downstream, view.logHeaders)
@@ -107,10 +117,9 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     return this.claim !== undefined && this.claim.address !== null
   }
 
-  /** The client as far as anybody believed knows it, without a port: what endpoints are told and what balancing asks. */
+  /** The client as far as anybody believed knows it. */
   get clientAddress(): string {
-    const { claimedAddress, peerAddress } = this.downstream.connection
-    return this.claim?.address ?? claimedAddress ?? peerAddress
+    return clientAddressOf(this.downstream.connection, this.claim)
   }
 
   /** How the client asked, as far as anybody believed knows it. */
@@ -154,11 +163,15 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     this.failedAttempts.push(`${this.upstream} ${reason}`)
   }
 
-  /** It has become a tunnel of its site, which may end it. */
+  /** It has become a tunnel, which may be ended when it would not be opened any more. */
   becomeTunnel(): void {
     if (this.#isFinished) return
-    this.#tunnels = this.site?.tunnels
-    this.#tunnels?.add(this)
+    this.#isTunnel = true
+    this.#home.tunnels.add(this)
+  }
+
+  refusalNow(): Failure | undefined {
+    return tunnelRefusal(this, this.#home.view())
   }
 
   /** Sends an answer of our own. */
@@ -204,9 +217,9 @@ export class Exchange implements ExchangeObserver, RequestEntry {
     if (this.#isFinished) return
     this.#isFinished = true
     this.attempt = undefined
-    this.#tunnels?.remove(this)
+    if (this.#isTunnel) this.#home.tunnels.remove(this)
     this.durationMs = nowMs() - this.startedMs
-    if (this.site === undefined ? this.view.access : this.site.access) this.#log.request(this)
+    if (this.site === undefined ? this.view.access : this.site.access) this.#home.log.request(this)
   }
 }
 

@@ -4,12 +4,12 @@ import type { Downstream, Refusal, RequestService } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { admit } from './admit.js'
 import { fixedAnswer, redirectAnswer } from './answer.js'
-import { type AccessLog, Exchange } from './exchange.js'
+import { Exchange, type ExchangeHome } from './exchange.js'
 import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
 import { refusalEntry } from './refusal-entry.js'
 import { actionFor, locationOf } from './routes.js'
-import type { ListenerView, VirtualHost } from './routing.js'
+import type { VirtualHost } from './routing.js'
 import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
@@ -17,21 +17,21 @@ const challengePath = '/.well-known/acme-challenge/'
 const badAuthority = new Failure('bad_authority', 'not exactly one host name')
 const ambiguousPath = new Failure('ambiguous_path', 'a dot segment, or a path that another reader takes for another')
 const peerNotAllowed = new Failure('peer_not_allowed', 'the address is not among those that the site serves')
+const shutOutHere = new Failure('peer_not_allowed', 'the address is no longer among those that the listener takes')
 const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
 
 /** Answers the requests of one listener. */
 export class RequestHandler implements RequestService {
-  readonly #view: () => ListenerView
-  readonly #log: AccessLog
+  readonly #home: ExchangeHome
 
-  constructor(options: { view: () => ListenerView; log: AccessLog }) {
-    this.#view = options.view
-    this.#log = options.log
+  constructor(home: ExchangeHome) {
+    this.#home = home
   }
 
   handle(downstream: Downstream): void {
-    const view = this.#view()
-    const exchange = new Exchange(downstream, view, this.#log)
+    const exchange = new Exchange(downstream, this.#home)
+    const { view } = exchange
+    if (view.allow !== undefined && !view.allow.admits(exchange)) return shutOut(exchange)
     if (view.claims !== undefined) exchange.claim = view.claims.judge(downstream)
     const host = requestedHost(downstream.request)
     if (host === undefined) return exchange.fail(badAuthority)
@@ -49,9 +49,15 @@ export class RequestHandler implements RequestService {
   }
 
   refused(refusal: Refusal): void {
-    const view = this.#view()
-    if (view.access) this.#log.request(refusalEntry(refusal, view))
+    const view = this.#home.view()
+    if (view.access) this.#home.log.request(refusalEntry(refusal, view))
   }
+}
+
+// Whoever connects now is closed without a word. This connection was let in before a reload, and a request deserves an answer.
+function shutOut(exchange: Exchange): void {
+  exchange.isConnectionStale = true
+  exchange.fail(shutOutHere)
 }
 
 function act(exchange: Exchange, site: VirtualHost, host: RequestedHost): void {

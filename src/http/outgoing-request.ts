@@ -19,6 +19,7 @@ import type { RequestBody } from './request-body.js'
 import { factsOf } from './request-facts.js'
 import { targetBehind } from './routes.js'
 import type { ForwardAction } from './routing.js'
+import { guardTrailers } from './trailer-guard.js'
 import { WebSocketBridge } from './websocket-bridge.js'
 
 const out = new ByteWriter()
@@ -97,7 +98,8 @@ function bodyOf({ site, view, downstream }: Exchange): RequestBody | undefined {
   const { body } = request
   if (body === undefined) return undefined
   const isBounded = site?.requestBodyBytesMax !== undefined && body.lengthBytes === unknownLength
-  const source = isBounded ? new BoundedBody(body, site.requestBodyBytesMax) : body
+  const bounded = isBounded ? new BoundedBody(body, site.requestBodyBytesMax) : body
+  const source = guardTrailers(guardTrailers(bounded, view.claims?.trailers), site?.requestTrailers)
   return chosenBody(request, source, view.heldBodies)
 }
 

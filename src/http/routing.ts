@@ -6,8 +6,8 @@ import type { AddressRule } from './address-rule.js'
 import type { ClientClaims } from './client-claims.js'
 import type { HeaderPolicy } from './header-policy.js'
 import type { HeldBodies } from './held-body.js'
-import type { OpenTunnels } from './open-tunnels.js'
 import type { RetryPolicy } from './retry.js'
+import type { TrailerGuard } from './trailer-guard.js'
 
 /** Passes requests on to an upstream. */
 export interface ForwardAction {
@@ -87,6 +87,8 @@ export interface VirtualHost {
   /** What endpoints get as Host instead of the client's. */
   readonly upstreamHost?: string | undefined
   readonly requestHeaders?: HeaderPolicy | undefined
+  /** What may not come behind a body either: what `requestHeaders` and `clientCertificate` name. */
+  readonly requestTrailers?: TrailerGuard | undefined
   /** For every final answer, whoever made it. */
   readonly responseHeaders?: HeaderPolicy | undefined
   /** By status. */
@@ -97,8 +99,6 @@ export interface VirtualHost {
   readonly clientCertificate?: ClientDemand | undefined
   /** Whether requests over TLS 1.2 are refused, whatever name their connection was opened for. */
   readonly needsTls13?: boolean
-  /** Handed on by a reload that keeps the site, closed by one that removes it. */
-  readonly tunnels?: OpenTunnels | undefined
 }
 
 /** Finds the site of a normalised host name. */
@@ -112,6 +112,8 @@ export interface ListenerView {
   readonly generation: number
   readonly isSecure: boolean
   readonly sites: RoutingTable
+  /** The only addresses that may connect, for connections that are open already; undefined where all may. */
+  readonly allow?: AddressRule | undefined
   /** What request headers are believed; undefined where none are. */
   readonly claims?: ClientClaims | undefined
   /** Known hosts are sent to https, but for ACME challenges and what was https in front of a trusted proxy. */

@@ -8,7 +8,7 @@ import { deadlines, nowMs } from '../wire/deadlines.js'
 import { Failure } from '../wire/failure.js'
 import { AnnouncedSettings } from './announced-settings.js'
 import { ControlBudget } from './armour.js'
-import { clientBounds, clientSettings } from './client-limits.js'
+import { clientBounds, clientSettings, resetBounds } from './client-limits.js'
 import { ClientStream } from './client-stream.js'
 import { ClientWaits, type ClientWaitsOwner } from './client-waits.js'
 import { closedHere, goodbyeFailure, left, neverSent, noSwitch, resetFailure, retried } from './endpoint-failures.js'
@@ -17,6 +17,7 @@ import { WindowPool } from './flow-control.js'
 import { ErrorCode, windowBytesMax } from './frames.js'
 import { Inbox } from './inbox.js'
 import { Outbox } from './outbox.js'
+import { PacedResets, type PacedResetsOwner, type ResetBounds } from './paced-resets.js'
 import { PendingAttempts, type PendingOwner } from './pending-attempts.js'
 import { ResponseIntake } from './response-intake.js'
 import type { Blame, ClientSession, WireBounds } from './session.js'
@@ -30,11 +31,17 @@ export interface Http2ClientConnectionOptions {
   readonly owner: ClientConnectionOwner
   /** The id of the first stream, for tests that use up all ids. */
   readonly firstStreamId?: number
+  /** Other bounds than those of every connection, for tests that give up thousands of streams. */
+  readonly resets?: ResetBounds
 }
 
 const blame: Blame = { protocol: 'upstream_protocol', body: 'upstream_protocol', flood: 'upstream_protocol' }
+
+/** Whose parts they are. */
+type Owner = PendingOwner & ClientWaitsOwner & PacedResetsOwner
+
 /** Sends requests over one connection until either side ends it. */
-export class Http2ClientConnection implements ClientConnection, ClientSession, PendingOwner, ClientWaitsOwner {
+export class Http2ClientConnection implements ClientConnection, ClientSession, Owner {
   readonly peer = 'server'
   readonly blame = blame
   readonly limits: WireBounds
@@ -43,6 +50,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   readonly streams = new StreamTable<ClientStream>()
   readonly armour: ControlBudget
   readonly pool: WindowPool
+  readonly resets: PacedResets
   eventMs = nowMs()
   readonly #socket: Socket
   readonly #owner: ClientConnectionOwner
@@ -70,6 +78,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.#settings = new AnnouncedSettings(this.limits.concurrentStreams)
     this.#nextId = options.firstStreamId ?? 1
     this.#waits = new ClientWaits(this)
+    this.resets = new PacedResets(this, options.resets ?? resetBounds)
     options.transport.onBytes = (chunk) => this.#receive(chunk)
     this.#listen()
     this.#greet()
@@ -138,7 +147,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
   }
 
   wasReset(stream: ClientStream | undefined, code: number): boolean {
-    if (stream === undefined) return this.armour.takesControl(this.eventMs)
+    if (stream === undefined) return this.resets.takesLate() || this.armour.takesControl(this.eventMs)
     stream.break(resetFailure(code, stream.hasAnswerBegun ? 'begun' : 'unanswered'))
     return true
   }
@@ -149,7 +158,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
       return this.fail(ErrorCode.protocolError, new Failure('upstream_protocol', 'a GOAWAY that takes streams back'))
     }
     this.#lastServedId = lastStreamId
-    this.#retire()
+    this.retire()
     const unserved = goodbyeFailure(code, text)
     for (const stream of [...this.streams.all()]) if (stream.id > lastStreamId) stream.break(unserved)
     this.settlePending()
@@ -197,10 +206,15 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     this.#nextId += 2
     this.streams.lastId = stream.id
     this.streams.add(stream)
-    if (this.#nextId > windowBytesMax) this.#retire()
+    if (this.#nextId > windowBytesMax) this.retire()
     this.#waits.busy()
     stream.start(fields)
     return stream
+  }
+
+  retire(): void {
+    if (this.#state === 'open') this.#state = 'leaving'
+    this.#tellOwner()
   }
 
   /** Nothing is in flight and nothing more will come. */
@@ -232,6 +246,7 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
     socket.on('close', () => {
       this.#ended()
       deadlines.forget(this.#waits)
+      this.resets.close()
     })
   }
 
@@ -256,12 +271,6 @@ export class Http2ClientConnection implements ClientConnection, ClientSession, P
 
   #offer(): void {
     if (this.capacity > 0) this.#owner.onAvailable(this)
-  }
-
-  /** Takes nothing new. */
-  #retire(): void {
-    if (this.#state === 'open') this.#state = 'leaving'
-    this.#tellOwner()
   }
 
   #tellOwner(): void {

@@ -128,10 +128,14 @@ export class ClientStream extends OutgoingStream implements Attempt, ReceivingSt
   cancel(): void {
     if (this.isClosed) return
     this.isResetHere = true
-    this.#session.outbox.rstStream(this.id, ErrorCode.cancel)
+    this.sendReset(ErrorCode.cancel)
     this.#close()
     this.dropSource()?.abort(cancelled)
     this.body?.abort(cancelled)
+  }
+
+  protected override sendReset(code: number): void {
+    this.#session.resets.send(this.id, code)
   }
 
   /** Whoever waits for its answer hears why there is none. */

@@ -89,8 +89,13 @@ export abstract class OutgoingStream implements BodySink {
   resetWith(code: number, failure: Failure): void {
     if (this.isClosed) return
     this.isResetHere = true
-    this.#home.outbox.rstStream(this.id, code)
+    this.sendReset(code)
     this.break(failure)
+  }
+
+  /** Tells the peer that the stream is given up. */
+  protected sendReset(code: number): void {
+    this.#home.outbox.rstStream(this.id, code)
   }
 
   /** Lets a body flow into the queue. */

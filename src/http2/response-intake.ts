@@ -41,11 +41,11 @@ export class ResponseIntake implements MessageConsumer {
   }
 
   #lateHeaders(streamId: number): void {
-    const { armour, blame, eventMs, streams } = this.#session
+    const { armour, blame, eventMs, resets, streams } = this.#session
     const state = streams.stateOf(streamId)
     if (state === 'idle') return this.#fail(ErrorCode.protocolError, 'HEADERS on an idle stream')
     if (state === 'closed') return this.#fail(ErrorCode.streamClosed, 'HEADERS on a stream that has ended')
-    if (armour.takesControl(eventMs)) return
+    if (resets.takesLate() || armour.takesControl(eventMs)) return
     this.#session.fail(ErrorCode.enhanceYourCalm, new Failure(blame.flood, 'HEADERS on streams that were reset'))
   }
 

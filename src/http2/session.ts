@@ -12,6 +12,7 @@ import type { WindowPool } from './flow-control.js'
 import type { Http2Limits } from './limits.js'
 import type { Outbox } from './outbox.js'
 import type { OutgoingStream } from './outgoing-stream.js'
+import type { PacedResets } from './paced-resets.js'
 import type { ReceivedBody } from './received-body.js'
 import type { Http2Stream } from './stream.js'
 import type { StreamTable } from './stream-table.js'
@@ -91,6 +92,8 @@ export interface Session extends FrameSession<Http2Stream> {
 /** A connection to an endpoint from the inside. */
 export interface ClientSession extends FrameSession<ClientStream> {
   readonly timeouts: ClientTimeouts
+  /** What tells the endpoint that streams are given up. */
+  readonly resets: PacedResets
   /** A stream is done: forgotten, and its windows given back. */
   closed(stream: ClientStream): void
   /** The endpoint has answered with a final head. */

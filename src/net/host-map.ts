@@ -7,20 +7,34 @@ export interface HostMap<T> {
   get(name: string): T | undefined
 }
 
-/**
- * Builds a map from patterns in the spelling of `normalizeSitePattern`. `*.a.example` matches exactly one label before
- * `.a.example`. Of equal patterns the first one counts.
- */
-export function createHostMap<T>(entries: Iterable<readonly [pattern: string, value: T]>): HostMap<T> {
-  const exact = new Map<string, T>()
-  const byParent = new Map<string, T>()
-  for (const [pattern, value] of entries) {
+/** Builds a map from one pattern after the other, which may take a while for thousands. */
+export class HostMapBuilder<T> {
+  readonly #exact = new Map<string, T>()
+  readonly #byParent = new Map<string, T>()
+
+  /**
+   * Takes a pattern in the spelling of `normalizeSitePattern`. `*.a.example` matches exactly one label before `.a.example`. Of
+   * equal patterns the first one counts.
+   */
+  add(pattern: string, value: T): void {
     const isWildcard = pattern.startsWith('*.')
-    const names = isWildcard ? byParent : exact
+    const names = isWildcard ? this.#byParent : this.#exact
     const name = isWildcard ? pattern.slice(2) : pattern
     if (!names.has(name)) names.set(name, value)
   }
-  return { get: (name) => exact.get(name) ?? byParent.get(parentOf(name)) }
+
+  /** The map of what was taken; the builder is used no more. */
+  build(): HostMap<T> {
+    const [exact, byParent] = [this.#exact, this.#byParent]
+    return { get: (name) => exact.get(name) ?? byParent.get(parentOf(name)) }
+  }
+}
+
+/** The map of all these patterns. */
+export function createHostMap<T>(entries: Iterable<readonly [pattern: string, value: T]>): HostMap<T> {
+  const builder = new HostMapBuilder<T>()
+  for (const [pattern, value] of entries) builder.add(pattern, value)
+  return builder.build()
 }
 
 // Without a dot this is the name itself; no name is its own parent, so it must find nothing.

@@ -25,6 +25,12 @@ export function listenerAllow({ allow }: ListenerConfig, current: AddressSets): 
   return allow && { of: allow.of, from: addressesOf(allow.from, current) }
 }
 
+/** The same for what is open already. */
+export function openAllow(listener: ListenerConfig, current: AddressSets): AddressRule | undefined {
+  const rules = listenerAllow(listener, current)
+  return rules && new AddressRule(rules)
+}
+
 /** The only addresses that a site serves; undefined where it serves all. */
 export function siteAllow({ allow }: VhostConfig, current: AddressSets): AddressRule | undefined {
   return allow && new AddressRule({ of: allow.of, from: addressesOf(allow.from, current) })

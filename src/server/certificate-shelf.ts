@@ -1,8 +1,9 @@
 // Every certificate that the configuration names, with the pair that serves and what is wrong with its files.
 // Outlives reloads: a pair that does not fit yet keeps the one before it. Used by the reload alone.
 import type { CertificateFiles } from '../config/config.js'
-import type { FileVersion } from '../files/file-content.js'
+import { type Difference, differenceOf } from '../files/difference.js'
 import { Slices } from '../files/slices.js'
+import type { FileUse } from '../files/watched-set.js'
 import { Certificate } from '../tls/certificate.js'
 import type { LeafOnDisk } from '../tls/certificate-parse.js'
 import {
@@ -52,7 +53,7 @@ export interface PendingTimes {
 interface Slot extends ShelvedPair {
   /** Of the files that `certificate` came from. */
   readonly hashes: PairHashes | undefined
-  readonly versions: PairVersions
+  readonly uses: readonly FileUse[]
   /** How often a pending pair has been read again. */
   readonly retries: number
   /** The issuer of a pending pair has not come in time, so the pair is taken without. */
@@ -70,7 +71,9 @@ export interface RefreshOutcome {
 /** The pairs in use. */
 export class CertificateShelf {
   readonly #clock: () => number
-  #slots = new Map<string, Slot>()
+  readonly #slots = new Map<string, Slot>()
+  /** What was wanted last, for which there is a slot each. */
+  #wanted: readonly CertificateFiles[] = []
   /** For the next refresh. */
   #readings = new PairReadings()
 
@@ -87,39 +90,50 @@ export class CertificateShelf {
 
   /** Reads the pairs that are new, pending, or named in `changed`, and forgets those no longer wanted. */
   async refresh(
-    wanted: Iterable<CertificateFiles>,
+    wanted: readonly CertificateFiles[],
     { changed, slices = new Slices() }: { readonly changed: ReadonlySet<string> | 'all'; readonly slices?: Slices },
   ): Promise<RefreshOutcome> {
-    const before = this.#slots
-    const slots = new Map<string, Slot>()
-    const stale = new Map<string, CertificateFiles>()
-    for (const each of wanted) {
-      const key = pairKey(each)
-      const slot = before.get(key)
-      if (slot === undefined || !isCurrent(slot, changed)) stale.set(key, each)
-      else slots.set(key, slot.files === each ? slot : { ...slot, files: each })
-    }
+    const { come } = this.retain(wanted)
+    // Until every pair of them has a slot, none of them counts as known.
+    this.#wanted = []
+    const stale = this.#stale(come, changed)
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
     const nowMs = this.#clock()
-    for (const [key, files] of stale) this.#readings.ask(key, requestFor(files, { slot: before.get(key), nowMs }))
+    for (const [key, files] of stale) this.#readings.ask(key, requestFor(files, { slot: this.#slots.get(key), nowMs }))
     const readings = await slices.during(this.#takeReadings())
     for (const [key, files] of stale) {
       const pause = slices.next()
       if (pause !== undefined) await pause
-      const slot = before.get(key)
+      const slot = this.#slots.get(key)
       const next = slotAfter({ files, slot, reading: readings.get(key) as PairReading, nowMs })
-      slots.set(key, next)
+      this.#slots.set(key, next)
       if (next.certificate !== slot?.certificate && next.certificate !== undefined) outcome.accepted.push(next)
       if (next.pending !== undefined && next.pending.reason !== slot?.pending?.reason) outcome.pending.push(next)
     }
-    this.#slots = slots
+    this.#wanted = wanted
     return outcome
   }
 
-  /** Forgets all pairs but these. */
-  retain(wanted: ReadonlySet<CertificateFiles>): void {
-    const keys = new Set([...wanted].map(pairKey))
-    for (const key of this.#slots.keys()) if (!keys.has(key)) this.#slots.delete(key)
+  /** Forgets all pairs but these; tells those that are not known yet. */
+  retain(wanted: readonly CertificateFiles[]): Difference<CertificateFiles> {
+    const difference = differenceOf(this.#wanted, wanted)
+    this.#wanted = wanted
+    const gone = new Set(difference.gone.map(pairKey))
+    if (gone.size > 0) for (const each of wanted) gone.delete(pairKey(each))
+    for (const key of gone) this.#slots.delete(key)
+    return difference
+  }
+
+  #stale(come: readonly CertificateFiles[], changed: ReadonlySet<string> | 'all'): Map<string, CertificateFiles> {
+    const stale = new Map<string, CertificateFiles>()
+    for (const each of come) {
+      const key = pairKey(each)
+      const slot = this.#slots.get(key)
+      if (slot === undefined) stale.set(key, each)
+      else this.#slots.set(key, { ...slot, files: each })
+    }
+    for (const [key, slot] of this.#slots) if (!isCurrent(slot, changed)) stale.set(key, slot.files)
+    return stale
   }
 
   /** All pairs. */
@@ -168,15 +182,18 @@ export class CertificateShelf {
   }
 
   #pending(): [string, Slot & { readonly pending: PendingPair }][] {
-    return [...this.#slots].flatMap(([key, slot]): [string, Slot & { readonly pending: PendingPair }][] => {
-      const { pending } = slot
-      return pending === undefined ? [] : [[key, { ...slot, pending }]]
-    })
+    const found: [string, Slot & { readonly pending: PendingPair }][] = []
+    for (const [key, slot] of this.#slots) {
+      if (slot.pending !== undefined) found.push([key, { ...slot, pending: slot.pending }])
+    }
+    return found
   }
 
-  /** The versions of all files, for the watch. */
-  *versions(): Iterable<[string, FileVersion]> {
-    for (const { versions } of this.#slots.values()) yield* versions
+  /** All files in the versions that were read, for the watch. */
+  get uses(): readonly FileUse[] {
+    const uses: FileUse[] = []
+    for (const slot of this.#slots.values()) for (const use of slot.uses) uses.push(use)
+    return uses
   }
 }
 
@@ -231,12 +248,12 @@ interface SlotReading<Reading = PairReading> {
 
 function slotAfter({ files, slot, reading, nowMs }: SlotReading): Slot {
   if (reading.kind === 'pending') return pendingSlot({ files, slot, reading, nowMs })
-  const { versions } = reading
+  const uses = usesOf(reading.versions)
   const isNew = reading.kind === 'proved'
   const certificate = isNew ? new Certificate(reading.pair) : slot?.certificate
   const hashes = isNew ? reading.hashes : slot?.hashes
   const warnings = [...(certificate?.warnings ?? []), ...reading.warnings]
-  return { files, certificate, hashes, warnings, pending: undefined, versions, retries: 0, isTakenIncomplete: false }
+  return { files, certificate, hashes, warnings, pending: undefined, uses, retries: 0, isTakenIncomplete: false }
 }
 
 function pendingSlot({ files, slot, reading, nowMs }: SlotReading<PendingReading>): Slot {
@@ -250,8 +267,12 @@ function pendingSlot({ files, slot, reading, nowMs }: SlotReading<PendingReading
     hashes: slot?.hashes,
     warnings: slot?.warnings ?? [],
     pending,
-    versions,
+    uses: usesOf(versions),
     retries,
     isTakenIncomplete: slot?.isTakenIncomplete ?? false,
   }
+}
+
+function usesOf(versions: PairVersions): readonly FileUse[] {
+  return [...versions].map(([path, version]) => ({ path, version }))
 }

@@ -7,6 +7,7 @@ import type { WatchTime } from '../tls/level-watch.js'
 import type { ShelvedPair } from './certificate-shelf.js'
 import { type CertificateUsers, certificateUsers } from './certificate-users.js'
 import { sitesInWords, timeInWords, whatVisitorsSee } from './certificate-words.js'
+import { namedSites } from './named-sites.js'
 import { ServiceWatch } from './service-watch.js'
 import type { Snapshot } from './snapshot.js'
 
@@ -44,7 +45,8 @@ export class CertificateWatch {
 
   /** Compares what serves with these pairs of files from now on. */
   followFiles(pairs: readonly ShelvedPair[], snapshot: Snapshot): void {
-    this.#service.follow({ pairs, users: certificateUsers(snapshot), graceMs: snapshot.config.reload.renewalGraceMs })
+    const { renewalGraceMs: graceMs } = snapshot.config.reload
+    this.#service.follow({ pairs, users: () => certificateUsers(snapshot), graceMs })
   }
 
   /** Watches what endpoints have shown, exactly these from now on. */
@@ -108,8 +110,9 @@ const levels: Record<ExpiryState, 'info' | 'warn' | 'error'> = {
 function tell(log: Log, report: ExpiryReport, nowMs: number): void {
   const level = levels[report.state]
   const message = messageOf(report, nowMs)
-  if (report.kind !== 'upstream') return log[level]('certificate_expiry', message, { ...report })
-  const { certificate: endpoint, kind: _, file: __, ...facts } = report
+  const told = { ...report, ...namedSites(report.vhosts) }
+  if (report.kind !== 'upstream') return log[level]('certificate_expiry', message, told)
+  const { certificate: endpoint, kind: _, file: __, ...facts } = told
   log[level]('upstream_certificate_expiry', message, { endpoint, ...facts })
 }
 

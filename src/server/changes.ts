@@ -1,6 +1,7 @@
 // What a reload changed: which sites came, went or mean something else. Pure; for the log, and for the snapshot, which uses
 // again what means the same.
 import { isDeepStrictEqual } from 'node:util'
+import { differenceOf } from '../files/difference.js'
 import type { ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
 
@@ -11,10 +12,14 @@ export interface Changes {
   readonly changed: readonly string[]
 }
 
+/** What of a snapshot is compared. */
+type Served = { readonly sites: readonly ServingSite[] }
+
 /** Compares what two snapshots serve. Sites that are the same object cost next to nothing. */
-export function changesBetween(before: Pick<Snapshot, 'sites'>, after: Pick<Snapshot, 'sites'>): Changes {
-  const gone = byId(withoutAll(before.sites, after.sites))
-  const come = byId(withoutAll(after.sites, before.sites))
+export function changesBetween(before: Served, after: Served): Changes {
+  const difference = differenceOf<ServingSite, ServingSite>(before.sites, after.sites)
+  const gone = byId(difference.gone)
+  const come = byId(difference.come)
   const added = [...come.keys()].filter((id) => !gone.has(id))
   const removed = [...gone.keys()].filter((id) => !come.has(id))
   const changed = [...come].flatMap(([id, site]) => {
@@ -57,11 +62,6 @@ function isSameSite(left: ServingSite, right: ServingSite): boolean {
     ) &&
     isSameMeaning(left.vhost, right.vhost)
   )
-}
-
-function withoutAll(sites: readonly ServingSite[], others: readonly ServingSite[]): readonly ServingSite[] {
-  const excluded = new Set(others)
-  return sites.filter((site) => !excluded.has(site))
 }
 
 function byId(sites: readonly ServingSite[]): ReadonlyMap<string, ServingSite> {

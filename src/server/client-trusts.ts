@@ -27,6 +27,7 @@ export class ClientTrustShelf {
 
   /** Forgets what none of these sites uses. */
   retain(vhosts: Iterable<VhostConfig>): void {
+    if (this.#read.size === 0) return
     const kept = new Map<string, ClientTrust | BundleMistake>()
     for (const { clientCertificate } of vhosts) {
       const hash = clientCertificate?.ca.hash

@@ -2,6 +2,7 @@
 // Everything is looked up in the snapshot that serves at that moment. Used by the server.
 import type { Socket } from 'node:net'
 import { RequestHandler } from '../http/handler.js'
+import type { OpenTunnels } from '../http/open-tunnels.js'
 import { Http1ServerConnection } from '../http1/server-connection.js'
 import { Http2Connection } from '../http2/connection.js'
 import type { Served } from '../listener/entry.js'
@@ -21,6 +22,7 @@ export interface HookSources {
   readonly log: () => Log
   readonly ticketKeys: TicketKeys
   readonly contexts: ContextCache
+  readonly tunnels: OpenTunnels
   readonly onHandshakeFailed: (failure: HandshakeFailure) => void
 }
 
@@ -29,6 +31,7 @@ export function connectionHooks(sources: HookSources): ListenerHooks {
   const service = new RequestHandler({
     view: () => sources.plan().view,
     log: { request: (entry) => sources.log().request(entry) },
+    tunnels: sources.tunnels,
   })
   return {
     choose: (hello) => termsFor(hello, sources),

@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs'
 import type { Files } from '../config/files.js'
 import { type FileVersion, namesIn, readNow } from '../files/file-content.js'
 import { isUnchanged } from '../files/file-identity.js'
+import type { FileUse } from '../files/watched-set.js'
 
-interface Reading<Content> {
+interface Reading<Content> extends FileUse {
   readonly content: Content
-  readonly version: FileVersion
 }
 
 /** The disk as loads of the configuration see it. */
 export class Disk implements Files {
   readonly #readings = new Map<string, Reading<unknown>>()
   /** What could not be read in this load. */
-  readonly #failures = new Map<string, FileVersion>()
+  readonly #failures = new Map<string, FileUse>()
   /** What may have changed since it was read; undefined where the watch tells. */
   #doubted: Set<string> | undefined
 
@@ -26,9 +26,8 @@ export class Disk implements Files {
   }
 
   /** What loads have read, and what the last one has tried; without a hash where that failed. */
-  *versions(): Iterable<[string, FileVersion]> {
-    for (const [path, { version }] of this.#readings) yield [path, version]
-    yield* this.#failures
+  get uses(): readonly FileUse[] {
+    return [...this.#readings.values(), ...this.#failures.values()]
   }
 
   /** Forgets what is none of these. */
@@ -50,7 +49,7 @@ export class Disk implements Files {
     const known = this.#readings.get(path) as Reading<Content> | undefined
     if (known !== undefined && !this.#hasChanged(path, known.version)) return known.content
     this.#readings.delete(path)
-    this.#failures.set(path, { identity: undefined, hash: undefined })
+    this.#failures.set(path, { path, version: unread })
     const reading = read(path)
     this.#failures.delete(path)
     this.#readings.set(path, reading)
@@ -63,12 +62,14 @@ export class Disk implements Files {
   }
 }
 
+const unread: FileVersion = { identity: undefined, hash: undefined }
+
 function readText(path: string): Reading<string> {
   const { content, version } = readNow(path, (file) => readFileSync(file))
-  return { content: content.toString('utf8'), version }
+  return { path, content: content.toString('utf8'), version }
 }
 
 function readNames(directory: string): Reading<readonly string[]> {
   const { content, version } = readNow(directory, namesIn)
-  return { content: content === '' ? [] : content.split('\0'), version }
+  return { path: directory, content: content === '' ? [] : content.split('\0'), version }
 }

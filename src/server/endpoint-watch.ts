@@ -5,7 +5,7 @@ import type { DatedThing } from '../tls/expiry-watch.js'
 import type { Endpoint } from '../upstream/endpoint.js'
 import type { EndpointObserver, HealthChange } from '../upstream/endpoint-options.js'
 import type { PeerCertificate } from '../upstream/tls-peer.js'
-import type { UpstreamPlan } from './upstreams.js'
+import type { UpstreamUser } from './upstreams.js'
 
 /** Whom it tells. */
 export interface EndpointWatchOptions {
@@ -19,18 +19,19 @@ export class EndpointWatch implements EndpointObserver {
   readonly #options: EndpointWatchOptions
   /** By the address that showed it: the copies of a service need not have the same. */
   readonly #shown = new Map<Endpoint, Map<string, PeerCertificate>>()
-  #plan: UpstreamPlan | undefined
+  #sites: readonly UpstreamUser[] = []
 
   constructor(options: EndpointWatchOptions) {
     this.#options = options
   }
 
-  /** These endpoints serve from now on; what others have shown is forgotten. */
-  follow(plan: UpstreamPlan): void {
-    this.#plan = plan
-    const serving = new Set([...plan.endpoints.values()].map(({ endpoint }) => endpoint))
-    for (const endpoint of this.#shown.keys()) if (!serving.has(endpoint)) this.#shown.delete(endpoint)
-    if (this.#shown.size > 0) this.#tellCertificates()
+  /** The endpoints of these sites serve from now on; what others have shown is forgotten. */
+  follow(sites: readonly UpstreamUser[]): void {
+    this.#sites = sites
+    if (this.#shown.size === 0) return
+    const users = endpointUsers(sites)
+    for (const endpoint of this.#shown.keys()) if (!users.has(endpoint)) this.#shown.delete(endpoint)
+    this.#tellCertificates(users)
   }
 
   onDown({ label }: Endpoint, { by, detail }: HealthChange): void {
@@ -45,17 +46,30 @@ export class EndpointWatch implements EndpointObserver {
     const shown = this.#shown.get(endpoint) ?? new Map<string, PeerCertificate>()
     shown.set(address, certificate)
     this.#shown.set(endpoint, shown)
-    this.#tellCertificates()
+    this.#tellCertificates(endpointUsers(this.#sites))
   }
 
-  #tellCertificates(): void {
-    const planned = [...(this.#plan?.endpoints.values() ?? [])]
-    const things = planned.flatMap(({ endpoint, vhosts }) => {
-      const shown = [...(this.#shown.get(endpoint) ?? [])]
-      return shown.map(([address, certificate]) => thingOf(certificate, nameOf(endpoint, address), [...vhosts]))
+  #tellCertificates(users: EndpointUsers): void {
+    const things = [...this.#shown].flatMap(([endpoint, shown]) => {
+      const vhosts = users.get(endpoint)
+      if (vhosts === undefined) return []
+      return [...shown].map(([address, certificate]) => thingOf(certificate, nameOf(endpoint, address), [...vhosts]))
     })
     this.#options.onCertificates(things)
   }
+}
+
+/** The sites that forward to each endpoint. */
+type EndpointUsers = ReadonlyMap<Endpoint, ReadonlySet<string>>
+
+function endpointUsers(sites: readonly UpstreamUser[]): EndpointUsers {
+  const users = new Map<Endpoint, Set<string>>()
+  for (const { vhost, upstreams } of sites) {
+    for (const { upstream } of upstreams) {
+      for (const endpoint of upstream.endpoints) users.set(endpoint, (users.get(endpoint) ?? new Set()).add(vhost.id))
+    }
+  }
+  return users
 }
 
 function nameOf({ label }: Endpoint, address: string): string {

@@ -6,6 +6,7 @@ import type { ConfigError } from '../config/config-error.js'
 import type { HostHolder, HostHolders } from '../config/host-conflicts.js'
 import { type LoadedConfig, loadSteps } from '../config/load.js'
 import type { UpstreamTlsConfig } from '../config/upstream-config.js'
+import { differenceOf } from '../files/difference.js'
 import { Slices } from '../files/slices.js'
 import type { CertificateShelf, RefreshOutcome } from './certificate-shelf.js'
 import { claimsOf, pairErrors, resolveSites, type ServingSite } from './sites.js'
@@ -49,16 +50,17 @@ export async function load(request: LoadRequest): Promise<LoadOutcome> {
   const configured = loaded.config === undefined ? [] : pairsOf(loaded.config)
   await slices.pause()
   // What serves stays on the shelf: a site that is broken now goes on with it, and is renewed too.
-  const wanted = new Set([...pairsInService(previous), ...configured])
+  const wanted = [...configured, ...differenceOf(configured, pairsInService(previous)).come]
   const certificates = await shelf.refresh(wanted, { changed, slices })
   const usable = loaded.config === undefined ? undefined : { ...loaded, config: loaded.config }
   const errors = usable === undefined ? loaded.errors : fallbackErrors(usable.config, shelf)
   const snapshot = usable === undefined || errors.length > 0 ? undefined : await snapshotOf(usable, request, slices)
   await slices.pause()
-  shelf.retain(new Set([...pairsInService(snapshot ?? previous), ...configured]))
-  const inUse = new Set([...(loaded.config?.vhosts ?? []), ...vhostsOf(snapshot ?? previous)])
-  stock.upstreamTls.retain(upstreamTlsOf(inUse))
-  stock.clientTrusts.retain(inUse)
+  const inService = snapshot ?? previous
+  shelf.retain([...configured, ...differenceOf(configured, pairsInService(inService)).come])
+  await slices.pause()
+  stock.upstreamTls.retain(upstreamTlsOf(vhostsInUse(loaded, inService)))
+  stock.clientTrusts.retain(vhostsInUse(loaded, inService))
   if (loaded.config !== undefined) stock.disk.retain([...loaded.files, ...loaded.directories])
   const pending = certificates.pending.filter(({ files }) => shelf.get(files) !== undefined)
   return { loaded, snapshot, usable, errors, certificates: { ...certificates, pending } }
@@ -104,28 +106,29 @@ export async function snapshotOf(
 
 function pairsOf({ fallbackCertificate, vhosts }: Pick<Config, 'fallbackCertificate' | 'vhosts'>): CertificateFiles[] {
   const pairs = fallbackCertificate === undefined ? [] : [fallbackCertificate]
-  for (const { certificates } of vhosts) pairs.push(...certificates)
+  for (const { certificates } of vhosts) for (const files of certificates) pairs.push(files)
   return pairs
 }
 
 /** Those of the sites that serve, which are not all as configured. */
 function pairsInService(snapshot: Snapshot | undefined): CertificateFiles[] {
   if (snapshot === undefined) return []
-  return pairsOf({ fallbackCertificate: snapshot.config.fallbackCertificate, vhosts: vhostsOf(snapshot) })
+  const vhosts = snapshot.sites.map(({ vhost }) => vhost)
+  return pairsOf({ fallbackCertificate: snapshot.config.fallbackCertificate, vhosts })
 }
 
-function vhostsOf(snapshot: Snapshot | undefined): readonly VhostConfig[] {
-  return snapshot === undefined ? [] : snapshot.sites.map(({ vhost }) => vhost)
+/** Those that are configured and those that serve, some of them twice. */
+function* vhostsInUse({ config }: LoadedConfig, inService: Snapshot | undefined): Generator<VhostConfig> {
+  yield* config?.vhosts ?? []
+  for (const { vhost } of inService?.sites ?? []) yield vhost
 }
 
-function upstreamTlsOf(vhosts: Iterable<VhostConfig>): ReadonlySet<UpstreamTlsConfig> {
-  const inUse = new Set<UpstreamTlsConfig>()
+function* upstreamTlsOf(vhosts: Iterable<VhostConfig>): Generator<UpstreamTlsConfig> {
   for (const vhost of vhosts) {
     for (const answer of answersOf(vhost)) {
-      if (answer.kind === 'upstream' && answer.upstream.tls !== undefined) inUse.add(answer.upstream.tls)
+      if (answer.kind === 'upstream' && answer.upstream.tls !== undefined) yield answer.upstream.tls
     }
   }
-  return inUse
 }
 
 function fallbackErrors({ fallbackCertificate }: Config, shelf: CertificateShelf): readonly ConfigError[] {

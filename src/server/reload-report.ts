@@ -1,10 +1,12 @@
 // What the log says of certificates and of sites that do not serve as configured. Used by the reload.
 import type { CertificateFiles } from '../config/config.js'
+import { differenceOf } from '../files/difference.js'
 import type { Log } from '../telemetry/log.js'
 import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
 import { changesBetween } from './changes.js'
 import type { LoadOutcome } from './load.js'
+import { firstOf, type NamedSites, namedSites } from './named-sites.js'
 import { ownDefects, siteDefects } from './pair-defects.js'
 import type { DegradedSite, ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
@@ -55,15 +57,13 @@ export interface Replacement {
 /** Tells what certificates that were in service before lack for sites whose hosts are new. */
 export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): void {
   const told = new Set(outcome.certificates.accepted.map(({ certificate }) => certificate))
-  const before = new Set(previous?.sites)
-  const others = snapshot.sites.filter((site) => !before.has(site))
-  if (others.length === 0) return
-  const hosts = new Map(previous?.sites.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
-  for (const site of others) {
+  const { gone, come } = differenceOf(previous?.sites ?? [], snapshot.sites)
+  const hosts = new Map(gone.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
+  for (const site of come) {
     if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
     for (const certificate of site.certificates) {
       if (told.has(certificate)) continue
-      const name = { certificate: certificate.certFile, vhosts: [site.vhost.id] }
+      const name = { certificate: certificate.certFile, ...namedSites([site.vhost.id]) }
       for (const defect of siteDefects(certificate, site)) reportDefect(log, defect, name)
     }
   }
@@ -75,9 +75,6 @@ export interface ReloadCost {
   /** The longest time for which the event loop was blocked. */
   readonly blockedMs: number
 }
-
-/** Of each kind of change, so many sites are named. */
-const namesMax = 20
 
 /** Tells that another snapshot serves, and what it changes. */
 export function reportReloaded(
@@ -95,10 +92,10 @@ export function reportReloaded(
     changed: changed.length,
     degraded: degraded.length,
     vhosts: {
-      added: added.slice(0, namesMax),
-      removed: removed.slice(0, namesMax),
-      changed: changed.slice(0, namesMax),
-      degraded: degraded.slice(0, namesMax),
+      added: firstOf(added),
+      removed: firstOf(removed),
+      changed: firstOf(changed),
+      degraded: firstOf(degraded),
     },
   })
 }
@@ -122,13 +119,12 @@ const messages: Record<DegradedSite['serves'], string> = {
   closed: 'the site has mistakes and is closed',
 }
 
-interface PairName {
+interface PairName extends NamedSites {
   readonly certificate: string
-  readonly vhosts: readonly string[]
 }
 
 function nameOf({ cert }: CertificateFiles, users: readonly ServingSite[]): PairName {
-  return { certificate: cert, vhosts: users.map(({ vhost }) => vhost.id) }
+  return { certificate: cert, ...namedSites(users.map(({ vhost }) => vhost.id)) }
 }
 
 /** The sites of each pair, found in one pass: ten thousand pairs may be new at once. */

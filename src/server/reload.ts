@@ -132,7 +132,7 @@ export class Reload {
     const config = this.#options.current()?.config
     if (config === undefined || this.#isClosed) return
     this.#options.onCertificates(this.#stock.certificates.pairs())
-    this.#watchBy(config.reload).setFiles(this.#stock.versions())
+    this.#watchBy(config.reload).setFiles(this.#stock.uses)
     this.#retryPending(config.reload)
   }
 

@@ -1,6 +1,8 @@
 // Owns what serves: the current snapshot, its listeners and the log. The only place that knows everybody.
 // A snapshot is put into service by one assignment, after everything that can fail has been done.
 import type { ConfigError } from '../config/config-error.js'
+import { differenceOf } from '../files/difference.js'
+import { OpenTunnels } from '../http/open-tunnels.js'
 import { HandshakeFailures } from '../listener/handshake-failures.js'
 import { Listener, type ListenerSettings } from '../listener/listener.js'
 import type { Certificate } from '../tls/certificate.js'
@@ -15,13 +17,13 @@ import { ListenerSet, type Plans } from './listener-set.js'
 import { Reload } from './reload.js'
 import { runtimeAdvice } from './runtime.js'
 import { ServerLog } from './server-log.js'
-import { endRemovedTunnels } from './site-tunnels.js'
-import type { DegradedSite } from './sites.js'
 import { closedPlan, type ListenerPlan, type Snapshot } from './snapshot.js'
 import { retireUpstreams, serveUpstreams } from './upstreams.js'
 
 const connectionsReportMs = 3_600_000
 const failuresSweepMs = 10_000
+/** How long after its end the certificate of a client may keep a tunnel open. */
+const tunnelsReviewMs = 5_000
 
 /** One listener as it serves. */
 export interface ListenerStatus {
@@ -32,8 +34,16 @@ export interface ListenerStatus {
   readonly tls: boolean
 }
 
+/** What a server is made of. */
+export interface ServerOptions {
+  readonly mainFile: string
+  /** Whether it does not start where a site cannot serve as configured. */
+  readonly isStrict?: boolean
+}
+
 /** A running Hostward. Whoever starts it closes it. */
 export class Server {
+  readonly #isStrict: boolean
   readonly #log = new ServerLog()
   readonly #reload: Reload
   readonly #listeners = new ListenerSet((key, plan) => this.#listenerOf(key, plan))
@@ -45,13 +55,15 @@ export class Server {
   readonly #failures: HandshakeFailures
   readonly #ticketKeys = new TicketKeys({ clock: Date.now })
   readonly #contexts = new ContextCache()
+  readonly #tunnels = new OpenTunnels()
   readonly #timers: NodeJS.Timeout[] = []
   #snapshot: Snapshot | undefined
   /** What listeners serve that are open already, until the snapshot they belong to is in service. */
   #opening: Plans = new Map()
   #closed: Promise<void> | undefined
 
-  constructor(options: { mainFile: string }) {
+  constructor(options: ServerOptions) {
+    this.#isStrict = options.isStrict ?? false
     this.#failures = new HandshakeFailures({
       report: (line) =>
         this.#log.current.info('handshake_failed', 'a connection ended before its first request', { ...line }),
@@ -78,12 +90,8 @@ export class Server {
     if (advice !== undefined) this.#log.current.warn('runtime_outdated', advice, { node: process.versions.node })
     this.#timers.push(setInterval(() => this.#reportConnections(), connectionsReportMs).unref())
     this.#timers.push(setInterval(() => this.#failures.sweep(), failuresSweepMs).unref())
+    this.#timers.push(setInterval(() => this.#reviewTunnels(), tunnelsReviewMs).unref())
     return errors
-  }
-
-  /** The sites that do not serve as configured. */
-  get degraded(): readonly DegradedSite[] {
-    return this.#snapshot?.degraded ?? []
   }
 
   /** Reads all files again and serves what they say now; the mistakes that keep it from doing so. */
@@ -129,8 +137,10 @@ export class Server {
     await this.#log.current.close()
   }
 
-  /** What can fail: the log's file and the listeners' addresses. */
+  /** What can fail: a start that is strict, the log's file and the listeners' addresses. */
   async #apply(snapshot: Snapshot): Promise<readonly ConfigError[]> {
+    const mistakes = this.#mistakesAtStart(snapshot)
+    if (mistakes.length > 0) return mistakes
     const log = this.#log.prepare(snapshot.config.log)
     if ('error' in log) return [log.error]
     this.#opening = snapshot.plans
@@ -146,11 +156,21 @@ export class Server {
     this.#listeners.commit(prepared.opened, snapshot.plans, snapshot.config.timeouts.shutdownMs)
     for (const key of prepared.opened.keys()) this.#reportListening(key)
     serveUpstreams(snapshot.upstreams, previous?.upstreams)
-    this.#endpoints.follow(snapshot.upstreams)
-    endRemovedTunnels(snapshot.tunnels, previous?.tunnels, snapshot.config.timeouts.shutdownMs)
-    this.#contexts.retain(certificatesIn(snapshot))
+    this.#endpoints.follow(snapshot.sites)
+    this.#reviewTunnels()
+    this.#contexts.forget(certificatesGone(previous, snapshot))
     this.#certificates.follow(snapshot)
     return []
+  }
+
+  /** Before anything is opened: a start that ends must not have taken a connection. */
+  #mistakesAtStart({ degraded }: Snapshot): readonly ConfigError[] {
+    return this.#isStrict && this.#snapshot === undefined ? degraded.flatMap(({ errors }) => errors) : []
+  }
+
+  /** Those that would be refused now end like requests do when the server stops. */
+  #reviewTunnels(): void {
+    this.#tunnels.review(this.#snapshot?.config.timeouts.shutdownMs ?? 0)
   }
 
   #followFiles(pairs: readonly ShelvedPair[]): void {
@@ -169,6 +189,7 @@ export class Server {
         plan: current,
         ticketKeys: this.#ticketKeys,
         contexts: this.#contexts,
+        tunnels: this.#tunnels,
         log: () => this.#log.current,
         onHandshakeFailed: (failure) => this.#failures.record(failure),
       }),
@@ -206,8 +227,14 @@ export class Server {
   }
 }
 
-function certificatesIn({ sites, fallback }: Snapshot): ReadonlySet<Certificate> {
-  const serving = new Set<Certificate>(fallback === undefined ? [] : [fallback])
-  for (const { certificates } of sites) for (const certificate of certificates) serving.add(certificate)
-  return serving
+/** What nothing shows any more. */
+function certificatesGone(before: Snapshot | undefined, after: Snapshot): ReadonlySet<Certificate> {
+  const gone = new Set(before?.fallback === undefined ? [] : [before.fallback])
+  for (const site of differenceOf(before?.sites ?? [], after.sites).gone) {
+    for (const certificate of site.certificates) gone.add(certificate)
+  }
+  if (gone.size === 0) return gone
+  if (after.fallback !== undefined) gone.delete(after.fallback)
+  for (const { certificates } of after.sites) for (const certificate of certificates) gone.delete(certificate)
+  return gone
 }

@@ -7,6 +7,7 @@ import { type ServiceLag, serviceLag } from '../tls/service-lag.js'
 import { type PendingPair, pairKey, type ShelvedPair } from './certificate-shelf.js'
 import type { CertificateUsers } from './certificate-users.js'
 import { sitesInWords, timeInWords } from './certificate-words.js'
+import { namedSites } from './named-sites.js'
 
 /** A pair of files whose last good version serves. */
 interface ServedPair {
@@ -18,10 +19,10 @@ interface ServedPair {
   readonly vhosts: readonly string[]
 }
 
-/** What is followed: all pairs of files, who uses what serves, and how long a renewal may take. */
+/** What is followed: all pairs of files, who uses what serves (which is rarely asked), and how long a renewal may take. */
 export interface FollowedFiles {
   readonly pairs: readonly ShelvedPair[]
-  readonly users: CertificateUsers
+  readonly users: () => CertificateUsers
   readonly graceMs: number
 }
 
@@ -30,6 +31,8 @@ const checkIntervalMs = 10_000
 /** Tells once that files do not arrive, when that becomes worse, daily, and when they have arrived. */
 export class ServiceWatch {
   readonly #watch: LevelWatch<ServedPair, ServiceLag>
+  /** What was pending last time; that it serves at last must be told. */
+  #pending: ReadonlySet<string> = new Set()
 
   constructor({ log, time }: { readonly log: () => Log; readonly time: WatchTime }) {
     this.#watch = new LevelWatch({
@@ -45,8 +48,14 @@ export class ServiceWatch {
 
   /** Compares these from now on. */
   follow({ pairs, users, graceMs }: FollowedFiles): void {
-    const inService = pairs.flatMap(({ files, certificate, pending }): ServedPair[] => {
-      const vhosts = certificate && users.get(certificate)
+    const before = this.#pending
+    const followed = pairs.filter(({ files, pending }) => {
+      return pending !== undefined || (before.size > 0 && before.has(pairKey(files)))
+    })
+    this.#pending = new Set(followed.filter(({ pending }) => pending !== undefined).map(({ files }) => pairKey(files)))
+    const usersOf = followed.length === 0 ? undefined : users()
+    const inService = followed.flatMap(({ files, certificate, pending }): ServedPair[] => {
+      const vhosts = certificate && usersOf?.get(certificate)
       if (certificate === undefined || vhosts === undefined) return []
       return [{ key: pairKey(files), file: files.cert, served: certificate, pending, graceMs, vhosts }]
     })
@@ -71,7 +80,7 @@ function tell(log: Log, { pair, state, nowMs }: Telling): void {
   const [defect] = pending?.defects ?? []
   log[levels[state]]('certificate_not_in_service', messageOf(pair, nowMs), {
     certificate: file,
-    vhosts,
+    ...namedSites(vhosts),
     state,
     code: defect?.code,
     file: defect?.file,

@@ -4,6 +4,7 @@ import type { Config, VhostConfig } from '../config/config.js'
 import type { ConfigError } from '../config/config-error.js'
 import type { LoadedConfig } from '../config/load.js'
 import type { BrokenSite } from '../config/site.js'
+import { differenceOf } from '../files/difference.js'
 import type { Certificate } from '../tls/certificate.js'
 import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
 import type { Stock } from './stock.js'
@@ -32,27 +33,16 @@ export interface ResolvedSites {
 /** What files of sites are read into. */
 type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
 
-/** Decides for each site of a loaded configuration; `previous` is what serves now. */
+/** Decides for each site of a loaded configuration; what serves as before is the same object as in `previous`. */
 export function resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
   stock: Shelves,
   previous: readonly ServingSite[],
 ): ResolvedSites {
-  const { certificates, upstreamTls, clientTrusts } = stock
-  const by = { certificates, upstreamTls, clientTrusts, renewalGraceMs: loaded.config.reload.renewalGraceMs }
-  const before = new Map(previous.map((site) => [site.vhost, site]))
-  const judged = loaded.config.vhosts.map((vhost): JudgedSite => {
-    const site = before.get(vhost)
-    return site !== undefined && isAsBefore(site, by) ? asConfigured(site) : judge(vhost, by)
-  })
-  const sound = judged.filter((site) => site.serves !== 'closed')
-  const degraded = sound.flatMap(({ site, errors, serves }): DegradedSite[] => {
-    return serves === 'configured' ? [] : [{ vhost: site.vhost.id, errors, serves }]
-  })
-  const unservable = [
-    ...judged.filter((site) => site.serves === 'closed').map(brokenByFile),
-    ...brokenByMistakes(loaded),
-  ]
+  const { vhosts, reload } = loaded.config
+  const before = new EarlierSites(previous, vhosts)
+  const { sound, degraded, closed } = judgeAll(vhosts, before, { ...stock, renewalGraceMs: reload.renewalGraceMs })
+  const unservable = [...closed.map(brokenByFile), ...brokenByMistakes(loaded)]
   const kept: ServingSite[] = []
   const orphans = new Orphans(unservable.length === 0 ? [] : orphansOf(previous, sound))
   for (const { name, errors, earlierIn } of unservable) {
@@ -64,15 +54,68 @@ export function resolveSites(
     }
     if (earlier.length === 0) degraded.push({ vhost: name, errors, serves: 'closed' })
   }
-  return { serving: [...sound.map(({ site }) => shared(site, before)), ...kept], degraded }
+  return { serving: [...sound, ...kept.map((site) => before.shared(site))], degraded }
+}
+
+interface JudgedSites {
+  readonly sound: readonly ServingSite[]
+  readonly degraded: DegradedSite[]
+  readonly closed: readonly JudgedSite[]
+}
+
+/** All sites that can be read, those that nothing has happened to at next to no cost. */
+function judgeAll(vhosts: readonly VhostConfig[], before: EarlierSites, by: Judging): JudgedSites {
+  const sound: ServingSite[] = []
+  const degraded: DegradedSite[] = []
+  const closed: JudgedSite[] = []
+  for (const [index, vhost] of vhosts.entries()) {
+    const earlier = before.siteOf(vhost, index)
+    if (earlier !== undefined && isAsBefore(earlier, by)) {
+      sound.push(earlier)
+      continue
+    }
+    const judged = judge(vhost, by)
+    const { site, errors, serves } = judged
+    if (serves === 'closed') closed.push(judged)
+    else sound.push(before.shared(site))
+    if (serves === 'partly' || serves === 'last_good') degraded.push({ vhost: vhost.id, errors, serves })
+  }
+  return { sound, degraded, closed }
+}
+
+/** What served before, by what it was configured as. Most sites stand where they stood. */
+class EarlierSites {
+  readonly #sites: readonly ServingSite[]
+  readonly #come: ReadonlySet<VhostConfig>
+  #byVhost: ReadonlyMap<VhostConfig, ServingSite> | undefined
+
+  constructor(sites: readonly ServingSite[], vhosts: readonly VhostConfig[]) {
+    this.#sites = sites
+    const before = sites.map(({ vhost }) => vhost)
+    this.#come = new Set(differenceOf(before, vhosts).come)
+  }
+
+  siteOf(vhost: VhostConfig, index?: number): ServingSite | undefined {
+    const there = index === undefined ? undefined : this.#sites[index]
+    if (there?.vhost === vhost) return there
+    if (this.#come.has(vhost)) return undefined
+    this.#byVhost ??= new Map(this.#sites.map((site) => [site.vhost, site]))
+    return this.#byVhost.get(vhost)
+  }
+
+  /** What serves as before is the same object as before. */
+  shared(site: ServingSite): ServingSite {
+    const before = this.siteOf(site.vhost)
+    return before !== undefined && isSameList(before.certificates, site.certificates) ? before : site
+  }
 }
 
 /** Earlier sites with a name that no sound site has taken; the others are nobody's any more. */
-function orphansOf(previous: readonly ServingSite[], sound: readonly JudgedSite[]): readonly ServingSite[] {
-  const vhosts = new Set(sound.map(({ site }) => site.vhost))
+function orphansOf(previous: readonly ServingSite[], sound: readonly ServingSite[]): readonly ServingSite[] {
+  const vhosts = new Set(sound.map(({ vhost }) => vhost))
   const gone = previous.filter(({ vhost }) => !vhosts.has(vhost))
   if (gone.length === 0) return gone
-  const taken = new Set(sound.flatMap(({ site }) => claimsOf(site.vhost)))
+  const taken = new Set(sound.flatMap(({ vhost }) => claimsOf(vhost)))
   return gone.filter(({ vhost }) => claimsOf(vhost).some((claim) => !taken.has(claim)))
 }
 
@@ -119,12 +162,6 @@ function grouped(
   return groups
 }
 
-/** What serves as before is the same object as before. */
-function shared(site: ServingSite, before: ReadonlyMap<VhostConfig, ServingSite>): ServingSite {
-  const known = before.get(site.vhost)
-  return known !== undefined && isSameList(known.certificates, site.certificates) ? known : site
-}
-
 function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
   return left.length === right.length && left.every((item, index) => item === right[index])
 }
@@ -138,12 +175,6 @@ interface JudgedSite {
 
 /** What sites are judged by. */
 type Judging = Shelves & { readonly renewalGraceMs: number }
-
-const noErrors: readonly ConfigError[] = []
-
-function asConfigured(site: ServingSite): JudgedSite {
-  return { site, errors: noErrors, serves: 'configured' }
-}
 
 /** Of a site that is configured as it serves: whether its files still hold what it shows. */
 function isAsBefore({ vhost, certificates }: ServingSite, { certificates: shelf, renewalGraceMs }: Judging): boolean {
@@ -167,7 +198,7 @@ function judge(vhost: VhostConfig, by: Judging): JudgedSite {
   const certificates = pairs.map(({ certificate }) => certificate).filter((each) => each !== undefined)
   const errors = pairs.filter((pair) => isUnusable(pair, renewalGraceMs)).flatMap(pairErrors)
   const site = { vhost, certificates }
-  if (errors.length === 0) return asConfigured(site)
+  if (errors.length === 0) return { site, errors, serves: 'configured' }
   if (certificates.length === 0) return { site, errors, serves: 'closed' }
   return { site, errors, serves: certificates.length < pairs.length ? 'partly' : 'last_good' }
 }

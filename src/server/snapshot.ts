@@ -1,20 +1,28 @@
 // Everything the configuration means, compiled and immutable: names have become references, texts bytes. The only file
 // that knows both the YAML's words and the objects that run. A reload makes another one and replaces this whole.
 import type { Config, ListenerConfig } from '../config/config.js'
+import { differenceOf } from '../files/difference.js'
 import type { ListenerView, VirtualHost } from '../http/routing.js'
 import type { Http2Limits } from '../http2/limits.js'
 import type { AddressRules } from '../listener/address-rules.js'
 import type { ProxyHeaderRules } from '../listener/preamble.js'
-import { createHostMap } from '../net/host-map.js'
+import { type HostMap, HostMapBuilder } from '../net/host-map.js'
 import type { Certificate } from '../tls/certificate.js'
 import { CertificateStore } from '../tls/certificate-store.js'
 import type { DatedThing } from '../tls/expiry-watch.js'
-import { clientClaims, currentSets, isSameSets, listenerAllow, proxyHeaderRules, type SiteSets } from './addresses.js'
+import {
+  clientClaims,
+  currentSets,
+  isSameSets,
+  listenerAllow,
+  openAllow,
+  proxyHeaderRules,
+  type SiteSets,
+} from './addresses.js'
 import { AnnouncedOrigins } from './announced-origins.js'
 import { isSameMeaning } from './changes.js'
 import { clientAuthorities } from './client-authorities.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
-import { type SiteTunnels, siteTunnels } from './site-tunnels.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import type { Stock } from './stock.js'
 import { type CompiledUpstream, UpstreamCompiler, type UpstreamPlan } from './upstreams.js'
@@ -52,10 +60,7 @@ export interface Snapshot {
   /** By bound address: a listener outlives a reload that does not move it. */
   readonly plans: ReadonlyMap<string, ListenerPlan>
   readonly upstreams: UpstreamPlan
-  readonly tunnels: SiteTunnels
-  readonly sites: readonly ServingSite[]
-  /** By name; several may have one on listeners of their own. */
-  readonly compiled: ReadonlyMap<string, readonly CompiledSite[]>
+  readonly sites: readonly CompiledSite[]
   readonly degraded: readonly DegradedSite[]
   readonly fallback: Certificate | undefined
   /** Those whose client certificates are accepted. */
@@ -93,28 +98,24 @@ export function* compile(
 ): Generator<void, Snapshot> {
   const generation = (previous?.generation ?? 0) + 1
   const upstreams = new UpstreamCompiler({ config, stock, previous })
-  const vhosts = sites.serving.map(({ vhost }) => vhost)
-  const tunnels = siteTunnels(vhosts, previous?.tunnels)
-  const parts = { upstreams, tunnels, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
+  const before = new CompiledBefore(previous?.sites ?? [], sites.serving)
+  const parts = { upstreams, clientTrusts: stock.clientTrusts, addressSets: config.addressSets }
   const compiled: CompiledSite[] = []
   for (const [index, site] of sites.serving.entries()) {
     if (index % sitesAStep === 0) yield
-    compiled.push(compileSite(site, { parts, previous }))
+    compiled.push(compileSite(site, { parts, before }))
   }
   const plans: ListenerPlan[] = []
   for (const listener of config.listeners) {
-    yield
-    plans.push(planOf(listener, { config, generation, compiled, fallback }))
+    plans.push(yield* planOf(listener, { config, generation, compiled, fallback }))
   }
   yield
   return {
     generation,
     config,
     plans: new Map(plans.map((plan) => [addressKey(plan.config), plan])),
-    upstreams: upstreams.plan(),
-    tunnels,
-    sites: sites.serving,
-    compiled: byId(compiled),
+    upstreams: upstreams.plan(compiled, before.gone),
+    sites: compiled,
     degraded: sites.degraded,
     fallback,
     clientAuthorities: clientAuthorities(sites.serving, stock.clientTrusts),
@@ -123,31 +124,41 @@ export function* compile(
 
 interface Compilation {
   readonly parts: SiteParts
-  readonly previous: Snapshot | undefined
+  readonly before: CompiledBefore
 }
 
-function compileSite({ vhost, certificates }: ServingSite, { parts, previous }: Compilation): CompiledSite {
+function compileSite(site: ServingSite, { parts, before }: Compilation): CompiledSite {
+  const { vhost, certificates } = site
   const { upstreams, addressSets } = parts
   const sets = currentSets(vhost, addressSets)
-  const before = previous?.compiled.get(vhost.id)?.find((each) => {
-    return isSameMeaning(each.vhost, vhost) && isSameSets(each.sets, sets)
-  })
-  if (before !== undefined) {
-    upstreams.takeOver(before.upstreams, vhost.id)
-    return before.vhost === vhost && before.certificates === certificates ? before : { ...before, vhost, certificates }
+  const same = before.sameAs(site, sets)
+  if (same !== undefined) {
+    upstreams.takeOver(same.upstreams)
+    return same.vhost === vhost && same.certificates === certificates ? same : { ...same, vhost, certificates }
   }
   const virtualHost = virtualHostOf(vhost, parts)
   return { vhost, certificates, virtualHost, upstreams: upstreams.takeUses(), sets }
 }
 
-function byId(sites: readonly CompiledSite[]): ReadonlyMap<string, readonly CompiledSite[]> {
-  const named = new Map<string, CompiledSite[]>()
-  for (const site of sites) {
-    const others = named.get(site.vhost.id)
-    if (others === undefined) named.set(site.vhost.id, [site])
-    else others.push(site)
+/** What the snapshot before this one has compiled. */
+class CompiledBefore {
+  /** Sites that are not what they were. */
+  readonly gone: readonly CompiledSite[]
+  /** The same by name; several may have one on listeners of their own. */
+  readonly #gone = new Map<string, CompiledSite[]>()
+
+  constructor(before: readonly CompiledSite[], after: readonly ServingSite[]) {
+    this.gone = differenceOf(before, after).gone
+    for (const site of this.gone) this.#gone.set(site.vhost.id, [...(this.#gone.get(site.vhost.id) ?? []), site])
   }
-  return named
+
+  /** A site that means the same, wherever it stands. */
+  sameAs(site: ServingSite | CompiledSite, sets: SiteSets): CompiledSite | undefined {
+    if ('virtualHost' in site) return isSameSets(site.sets, sets) ? site : undefined
+    return this.#gone.get(site.vhost.id)?.find((each) => {
+      return isSameMeaning(each.vhost, site.vhost) && isSameSets(each.sets, sets)
+    })
+  }
 }
 
 /** What serves in `previous`, by the names that `config` has for the same listeners. */
@@ -176,10 +187,13 @@ interface PlanParts {
   readonly fallback: Certificate | undefined
 }
 
-function planOf(listener: ListenerConfig, { config, generation, compiled, fallback }: PlanParts): ListenerPlan {
+function* planOf(
+  listener: ListenerConfig,
+  { config, generation, compiled, fallback }: PlanParts,
+): Generator<void, ListenerPlan> {
   const general = listenerHandshake(listener)
-  const here = sitesOn(listener.name, compiled, general)
-  const sites = createHostMap(here)
+  const here = compiled.filter(({ vhost }) => vhost.listeners.includes(listener.name))
+  const sites = yield* hostMapOf(here, general)
   const certificatesOf = (name: string) => sites.get(name)?.site.certificates
   return {
     config: listener,
@@ -199,6 +213,7 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
       generation,
       isSecure: listener.tls,
       sites: { get: (name) => sites.get(name)?.site.virtualHost },
+      allow: openAllow(listener, config.addressSets),
       claims: clientClaims(listener, config.addressSets),
       redirectToHttps: listener.redirectToHttps,
       access: config.log.access,
@@ -209,19 +224,18 @@ function planOf(listener: ListenerConfig, { config, generation, compiled, fallba
   }
 }
 
-function sitesOn(
-  listener: string,
-  compiled: readonly CompiledSite[],
-  general: HandshakePlan,
-): readonly [string, ListenedSite][] {
-  const here: [string, ListenedSite][] = []
-  for (const site of compiled) {
-    const { vhost, virtualHost } = site
-    if (!vhost.listeners.includes(listener)) continue
-    const listened = { site, handshake: siteHandshake(vhost, virtualHost.clientCertificate?.policy, general) }
-    for (const host of vhost.hosts) here.push([host, listened])
+function* hostMapOf(sites: readonly CompiledSite[], general: HandshakePlan): Generator<void, HostMap<ListenedSite>> {
+  const builder = new HostMapBuilder<ListenedSite>()
+  for (const [index, site] of sites.entries()) {
+    if (index % sitesAStep === 0) yield
+    const listened = { site, handshake: handshakeOf(site, general) }
+    for (const host of site.vhost.hosts) builder.add(host, listened)
   }
-  return here
+  return builder.build()
+}
+
+function handshakeOf({ vhost, virtualHost }: CompiledSite, general: HandshakePlan): HandshakePlan {
+  return siteHandshake(vhost, virtualHost.clientCertificate?.policy, general)
 }
 
 interface Announcement {
@@ -230,10 +244,7 @@ interface Announcement {
 }
 
 // A client that shows its certificate to one site must not be led to believe that another one has seen it.
-function announcedOrigins(
-  here: readonly (readonly [string, ListenedSite])[],
-  { general, certificatesOf }: Announcement,
-): AnnouncedOrigins {
-  const announced = here.filter(([, { handshake }]) => handshake === general)
-  return new AnnouncedOrigins({ hosts: announced.map(([host]) => host), certificates: certificatesOf })
+function announcedOrigins(here: readonly CompiledSite[], { general, certificatesOf }: Announcement): AnnouncedOrigins {
+  const announced = here.filter((site) => handshakeOf(site, general) === general)
+  return new AnnouncedOrigins({ hosts: announced.flatMap(({ vhost }) => vhost.hosts), certificates: certificatesOf })
 }

@@ -29,6 +29,7 @@ export class UpstreamTlsShelf {
 
   /** Forgets what none of these uses. */
   retain(inUse: Iterable<UpstreamTlsConfig>): void {
+    if (this.#built.size === 0) return
     const kept = new Map<string, Built>()
     for (const tls of inUse) {
       const key = tlsKey(tls)

@@ -1,8 +1,9 @@
 // The upstreams of one snapshot: endpoints that are the same as before are taken over with their connections and their
 // health. Used by the snapshot, which compiles, and by the server, which puts into service.
 import { isDeepStrictEqual } from 'node:util'
-import type { Config, ForwardAnswer } from '../config/config.js'
+import type { Config, ForwardAnswer, VhostConfig } from '../config/config.js'
 import type { EndpointConfig, UpstreamConfig, UpstreamTimeouts } from '../config/upstream-config.js'
+import { differenceOf } from '../files/difference.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../http/retry.js'
 import { Endpoint } from '../upstream/endpoint.js'
 import type { EndpointSettings } from '../upstream/endpoint-options.js'
@@ -16,17 +17,14 @@ import { tlsKey } from './upstream-tls.js'
 export interface PlannedEndpoint {
   readonly endpoint: Endpoint
   readonly settings: EndpointSettings
-  /** The sites that forward to it. */
-  readonly vhosts: ReadonlySet<string>
 }
 
 /** The upstreams of a snapshot. */
 export interface UpstreamPlan {
   /** By what makes two endpoints the same. */
   readonly endpoints: ReadonlyMap<string, PlannedEndpoint>
-  readonly upstreams: readonly Upstream[]
-  /** By name: a reload must not refill what an outage has spent. */
-  readonly retryBudgets: ReadonlyMap<string, RetryBudget>
+  /** By name. A site may keep an earlier version of an upstream that others have in its new one. */
+  readonly upstreams: ReadonlyMap<string, readonly CompiledUpstream[]>
 }
 
 /** An upstream, and what makes it the one that a site means. */
@@ -34,8 +32,22 @@ export interface CompiledUpstream {
   readonly upstream: Upstream
   readonly config: UpstreamConfig
   readonly timeouts: UpstreamTimeouts
+  /** One for all of this name, the earlier ones too: a reload must not refill what an outage has spent. */
+  readonly retryBudget: RetryBudget
   /** The keys of its endpoints. */
   readonly keys: readonly string[]
+}
+
+/** Where a site forwards to. */
+export interface Destination {
+  readonly upstream: Upstream
+  readonly retries: RetryPolicy
+}
+
+/** A site, as far as it forwards. */
+export interface UpstreamUser {
+  readonly vhost: Pick<VhostConfig, 'id'>
+  readonly upstreams: readonly CompiledUpstream[]
 }
 
 /** What upstreams are compiled from. */
@@ -46,35 +58,41 @@ export interface UpstreamParts {
   readonly previous: { readonly config: Config; readonly upstreams: UpstreamPlan } | undefined
 }
 
-/** Compiles upstreams one after another; equal ones are one. */
+/** Compiles upstreams one after another; equal ones are one, and those of before are the same ones. */
 export class UpstreamCompiler {
-  readonly #endpoints = new Map<string, PlannedEndpoint>()
-  readonly #retryBudgets = new Map<string, RetryBudget>()
-  readonly #users = new Map<Endpoint, Set<string>>()
   readonly #parts: UpstreamParts
+  readonly #previous: UpstreamPlan
+  /** Every earlier upstream would be planned as it was, so that it need not be looked at. */
   readonly #isAsBefore: boolean
-  readonly #taken = new Set<CompiledUpstream>()
-  readonly #byName = new Map<string, CompiledUpstream[]>()
+  readonly #endpoints: Map<string, PlannedEndpoint>
+  readonly #upstreams: Map<string, readonly CompiledUpstream[]>
   #uses = new Set<CompiledUpstream>()
 
   constructor(parts: UpstreamParts) {
     const { config, previous } = parts
     this.#parts = parts
+    this.#previous = previous?.upstreams ?? noPlan
     this.#isAsBefore = previous !== undefined && isDeepStrictEqual(generalOf(previous.config), generalOf(config))
+    const { endpoints, upstreams } = this.#isAsBefore ? this.#previous : noPlan
+    this.#endpoints = new Map(endpoints)
+    this.#upstreams = new Map(upstreams)
   }
 
-  /** What has been compiled. It does not hold what it replaces. */
-  plan(): UpstreamPlan {
-    const upstreams = [...this.#taken].map(({ upstream }) => upstream)
-    return { endpoints: this.#endpoints, upstreams, retryBudgets: this.#retryBudgets }
+  /** What has been compiled, without what `abandoned` sites had and none of `sites` has. It does not hold what it replaces. */
+  plan(sites: readonly UpstreamUser[], abandoned: readonly UpstreamUser[]): UpstreamPlan {
+    const unused = new Set(abandoned.flatMap((site) => site.upstreams))
+    if (unused.size > 0) for (const site of sites) for (const use of site.upstreams) unused.delete(use)
+    for (const compiled of unused) this.#remove(compiled)
+    return { endpoints: this.#endpoints, upstreams: this.#upstreams }
   }
 
-  /** The upstream that an answer of a site forwards to. */
-  upstreamOf(answer: ForwardAnswer, vhost: string): Upstream {
+  /** Where an answer of a site forwards to. */
+  destinationOf(answer: ForwardAnswer): Destination {
     const compiled = this.#known(answer) ?? this.#compile(answer)
     this.#uses.add(compiled)
-    this.#addUser(compiled, vhost)
-    return compiled.upstream
+    const { attempts, on } = answer.upstream.retries
+    const retries = { attemptsMax: attempts, causes: new Set(on), budget: compiled.retryBudget }
+    return { upstream: compiled.upstream, retries }
   }
 
   /** The upstreams that have been asked for since the last time. */
@@ -86,34 +104,20 @@ export class UpstreamCompiler {
   }
 
   /** Takes the upstreams of a site that means what it meant before. */
-  takeOver(uses: readonly CompiledUpstream[], vhost: string): void {
-    for (const use of uses) {
-      if (!this.#taken.has(use)) this.#keep(use)
-      this.#addUser(use, vhost)
-    }
-  }
-
-  /** What of an upstream's failures is tried again. */
-  retriesOf({ upstream: { name, retries } }: ForwardAnswer): RetryPolicy {
-    return { attemptsMax: retries.attempts, causes: new Set(retries.on), budget: this.#retryBudgetOf(name) }
-  }
-
-  #retryBudgetOf(name: string): RetryBudget {
-    const kept = this.#retryBudgets.get(name) ?? this.#parts.previous?.upstreams.retryBudgets.get(name)
-    const budget = kept ?? new RetryBudget(defaultRetryBounds, nowMs())
-    this.#retryBudgets.set(name, budget)
-    return budget
-  }
-
-  #addUser({ upstream }: CompiledUpstream, vhost: string): void {
-    for (const endpoint of upstream.endpoints) this.#users.get(endpoint)?.add(vhost)
+  takeOver(uses: readonly CompiledUpstream[]): void {
+    if (this.#isAsBefore) return
+    for (const use of uses) if (!this.#named(use.config.name).includes(use)) this.#keep(use)
   }
 
   // A site may keep an earlier version of an upstream that others have in its new one.
   #known({ upstream: config, timeouts }: ForwardAnswer): CompiledUpstream | undefined {
-    return this.#byName.get(config.name)?.find((known) => {
+    return this.#named(config.name).find((known) => {
       return isSameConnection(known.timeouts, timeouts) && isSameMeaning(known.config, config)
     })
+  }
+
+  #named(name: string): readonly CompiledUpstream[] {
+    return this.#upstreams.get(name) ?? nothingUsed
   }
 
   #compile({ upstream: config, timeouts }: ForwardAnswer): CompiledUpstream {
@@ -121,28 +125,37 @@ export class UpstreamCompiler {
     const endpoints = planned.map(({ endpoint }) => endpoint)
     const shares = new Map(endpoints.map((endpoint, index) => [endpoint, shareOf(config.endpoints[index])]))
     const upstream = new Upstream({ name: config.name, endpoints, shares, balance: config.balance })
-    const compiled = { upstream, config, timeouts, keys: planned.map(({ key }) => key) }
+    const retryBudget = this.#retryBudgetOf(config.name)
+    const compiled = { upstream, config, timeouts, retryBudget, keys: planned.map(({ key }) => key) }
     this.#take(compiled)
     return compiled
   }
 
+  #retryBudgetOf(name: string): RetryBudget {
+    const [known = this.#previous.upstreams.get(name)?.[0]] = this.#named(name)
+    return known?.retryBudget ?? new RetryBudget(defaultRetryBounds, nowMs())
+  }
+
   #take(compiled: CompiledUpstream): void {
-    this.#taken.add(compiled)
-    const named = this.#byName.get(compiled.config.name)
-    if (named === undefined) this.#byName.set(compiled.config.name, [compiled])
-    else named.push(compiled)
+    const { name } = compiled.config
+    this.#upstreams.set(name, [...this.#named(name), compiled])
+  }
+
+  #remove(compiled: CompiledUpstream): void {
+    const { name } = compiled.config
+    const others = this.#named(name).filter((each) => each !== compiled)
+    if (others.length === 0) this.#upstreams.delete(name)
+    else this.#upstreams.set(name, others)
+    for (const key of compiled.keys) if (!others.some(({ keys }) => keys.includes(key))) this.#endpoints.delete(key)
   }
 
   #keep(compiled: CompiledUpstream): void {
     const { config, timeouts, keys } = compiled
     this.#take(compiled)
-    this.#retryBudgetOf(config.name)
     for (const key of keys) {
-      const before = this.#parts.previous?.upstreams.endpoints.get(key)
+      const before = this.#previous.endpoints.get(key)
       if (before === undefined || this.#endpoints.has(key)) continue
-      const { endpoint } = before
-      const settings = this.#isAsBefore ? before.settings : this.#settingsOf(config, timeouts)
-      this.#plan(key, { endpoint, settings })
+      this.#endpoints.set(key, { endpoint: before.endpoint, settings: this.#settingsOf(config, timeouts) })
     }
   }
 
@@ -151,11 +164,10 @@ export class UpstreamCompiler {
     const tls = address.kind === 'tcp' && address.tls ? config.tls : undefined
     const own = isSameConnection(timeouts, config.timeouts) ? null : timeouts
     const key = JSON.stringify([config.name, label, protocol, proxyProtocol, tls?.serverName, tls && tlsKey(tls), own])
-    const planned = this.#endpoints.get(key)
-    if (planned !== undefined) return { key, endpoint: planned.endpoint }
     const settings = this.#settingsOf(config, timeouts)
+    const before = this.#endpoints.get(key) ?? this.#previous.endpoints.get(key)
     const endpoint =
-      this.#parts.previous?.upstreams.endpoints.get(key)?.endpoint ??
+      before?.endpoint ??
       new Endpoint({
         ...settings,
         address,
@@ -166,14 +178,9 @@ export class UpstreamCompiler {
         serverName: tls?.serverName,
         observer: this.#parts.stock.endpointObserver,
       })
-    this.#plan(key, { endpoint, settings })
+    const isSame = before !== undefined && isDeepStrictEqual(before.settings, settings)
+    this.#endpoints.set(key, isSame ? before : { endpoint, settings })
     return { key, endpoint }
-  }
-
-  #plan(key: string, { endpoint, settings }: Pick<PlannedEndpoint, 'endpoint' | 'settings'>): void {
-    const vhosts = new Set<string>()
-    this.#users.set(endpoint, vhosts)
-    this.#endpoints.set(key, { endpoint, settings, vhosts })
   }
 
   #settingsOf(config: UpstreamConfig, timeouts: UpstreamTimeouts): EndpointSettings {
@@ -190,14 +197,16 @@ export class UpstreamCompiler {
 }
 
 const nothingUsed: readonly CompiledUpstream[] = []
+const noPlan: UpstreamPlan = { endpoints: new Map(), upstreams: new Map() }
 
 /** Puts upstreams into service: endpoints get their settings and are checked; those that are configured no more go. */
-export function serveUpstreams({ endpoints, upstreams }: UpstreamPlan, previous: UpstreamPlan | undefined): void {
-  for (const [key, { endpoint, settings }] of endpoints) {
-    if (previous?.endpoints.get(key)?.settings !== settings) endpoint.reconfigure(settings)
-  }
-  for (const upstream of upstreams) upstream.activate()
-  for (const [key, { endpoint }] of previous?.endpoints ?? []) if (!endpoints.has(key)) endpoint.retire()
+export function serveUpstreams(plan: UpstreamPlan, previous: UpstreamPlan = noPlan): void {
+  const planned = differenceOf([...previous.endpoints.values()], [...plan.endpoints.values()])
+  for (const { endpoint, settings } of planned.come) endpoint.reconfigure(settings)
+  const named = differenceOf([...previous.upstreams.values()], [...plan.upstreams.values()])
+  for (const { upstream } of named.come.flat()) upstream.activate()
+  const kept = new Set(planned.come.map(({ endpoint }) => endpoint))
+  for (const { endpoint } of planned.gone) if (!kept.has(endpoint)) endpoint.retire()
 }
 
 /** The server ends. */

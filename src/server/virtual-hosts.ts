@@ -3,23 +3,22 @@ import type { Answer, ErrorPageConfig, VhostConfig } from '../config/config.js'
 import type { UpstreamConfig } from '../config/upstream-config.js'
 import { headerPolicy } from '../http/header-policy.js'
 import type { ErrorPage, SiteAction, VirtualHost } from '../http/routing.js'
+import { type TrailerGuard, trailerGuard } from '../http/trailer-guard.js'
 import { formatOrigin } from '../net/origin.js'
 import { type AddressSets, siteAllow } from './addresses.js'
 import type { ClientTrustShelf } from './client-trusts.js'
-import { type SiteTunnels, tunnelKey } from './site-tunnels.js'
 import type { UpstreamCompiler } from './upstreams.js'
 
 /** What sites are compiled with. */
 export interface SiteParts {
   readonly upstreams: UpstreamCompiler
   readonly clientTrusts: ClientTrustShelf
-  readonly tunnels: SiteTunnels
   readonly addressSets: AddressSets
 }
 
 /** Compiles a site; what it does not ask for is left out, so that requests do not ask for it either. */
 export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost {
-  const { upstreams, clientTrusts, tunnels, addressSets } = parts
+  const { upstreams, clientTrusts, addressSets } = parts
   const { headers, routes, errorPages, limits, clientCertificate } = vhost
   const actionAt = (answer: Answer, path: ReplacedPath) => actionOf(answer, path, { vhost, upstreams })
   return {
@@ -33,6 +32,7 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
     ),
     upstreamHost: headers.request.host,
     requestHeaders: headerPolicy(headers.request),
+    requestTrailers: requestTrailers(vhost),
     responseHeaders: headerPolicy(headers.response),
     errorPages: errorPages.length === 0 ? undefined : pagesOf(errorPages),
     allow: siteAllow(vhost, addressSets),
@@ -41,10 +41,15 @@ export function virtualHostOf(vhost: VhostConfig, parts: SiteParts): VirtualHost
       isRequired: clientCertificate.mode === 'require',
       forward: clientCertificate.forward,
     },
-    tunnels: tunnels.get(tunnelKey(vhost)),
     needsTls13: vhost.minVersion === 'TLSv1.3',
     requestBodyBytesMax: Number.isFinite(limits.requestBodyBytes) ? limits.requestBodyBytes : undefined,
   }
+}
+
+function requestTrailers({ headers: { request }, clientCertificate }: VhostConfig): TrailerGuard | undefined {
+  const { header, chainHeader } = clientCertificate?.forward ?? {}
+  const told = [header, chainHeader].filter((name) => name !== undefined)
+  return trailerGuard([...request.remove, ...request.set.map(({ name }) => name), ...told])
 }
 
 /** The part of a path that a route is for. */
@@ -65,8 +70,7 @@ function actionOf(answer: Answer, path: ReplacedPath, { vhost, upstreams }: Acti
   if (answer.kind === 'upstream') {
     return {
       kind: 'forward',
-      upstream: upstreams.upstreamOf(answer, vhost.id),
-      retries: upstreams.retriesOf(answer),
+      ...upstreams.destinationOf(answer),
       tellsClient: answer.upstream.proxyProtocol !== undefined,
       via: vhost.via,
       http2Scheme: http2SchemeOf(answer.upstream),

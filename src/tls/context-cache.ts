@@ -17,9 +17,9 @@ export class ContextCache {
     }
   }
 
-  /** Holds none but these: what serves no more must leave memory. */
-  retain(certificates: ReadonlySet<Certificate>): void {
-    for (const certificate of this.#used) if (!certificates.has(certificate)) this.#used.delete(certificate)
+  /** Holds none of these any more: what serves no more must leave memory. */
+  forget(certificates: ReadonlySet<Certificate>): void {
+    for (const certificate of certificates) this.#used.delete(certificate)
   }
 
   get size(): number {

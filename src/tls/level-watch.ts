@@ -36,6 +36,7 @@ const reminderMs = 86_400_000
 export class LevelWatch<Thing, Level extends string> {
   readonly #options: LevelWatchOptions<Thing, Level>
   #things: readonly Thing[] = []
+  /** What was told of things that are not well. */
   #told = new Map<string, Told<Level>>()
   #cancel: () => void = () => {}
 
@@ -46,8 +47,10 @@ export class LevelWatch<Thing, Level extends string> {
   /** Watches exactly these from now on; what was told of a name before still counts. */
   setThings(things: readonly Thing[]): void {
     this.#things = things
-    const names = new Set(things.map(this.#options.nameOf))
-    this.#told = new Map([...this.#told].filter(([name]) => names.has(name)))
+    if (this.#told.size > 0) {
+      const names = new Set(things.map(this.#options.nameOf))
+      this.#told = new Map([...this.#told].filter(([name]) => names.has(name)))
+    }
     this.#check()
   }
 
@@ -67,10 +70,15 @@ export class LevelWatch<Thing, Level extends string> {
   }
 
   #judge(thing: Thing, nowMs: number): void {
-    const { levelOf, nameOf, versionOf, onReport } = this.#options
-    const [name, level, version] = [nameOf(thing), levelOf(thing, nowMs), versionOf(thing)]
-    if (!this.#isNews(this.#told.get(name), { level, version, atMs: nowMs })) return
-    this.#told.set(name, { level, version, atMs: nowMs })
+    const { levelOf, well, nameOf, versionOf, onReport } = this.#options
+    const level = levelOf(thing, nowMs)
+    // Ten thousand things are looked at, and most often all of them are well.
+    if (level === well && this.#told.size === 0) return
+    const name = nameOf(thing)
+    const seen = { level, version: versionOf(thing), atMs: nowMs }
+    if (!this.#isNews(this.#told.get(name), seen)) return
+    if (level === well) this.#told.delete(name)
+    else this.#told.set(name, seen)
     onReport(thing, level, nowMs)
   }
 
@@ -78,7 +86,6 @@ export class LevelWatch<Thing, Level extends string> {
     const { well } = this.#options
     if (told === undefined) return seen.level !== well
     if (told.level !== seen.level) return true
-    if (seen.level === well) return false
     return told.version !== seen.version || seen.atMs - told.atMs >= reminderMs
   }
 }

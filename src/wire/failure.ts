@@ -31,7 +31,11 @@ export const failureRules = {
   target_too_long: rule(414, 'downstream', 'the request target exceeds limits.targetBytes'),
   expectation_failed: rule(417, 'downstream', 'an Expect header that is not 100-continue'),
   unknown_host: rule(421, 'downstream', 'no site on this listener claims the host'),
-  peer_not_allowed: rule(403, 'downstream', 'the site serves certain addresses alone (`allow`), and not this one'),
+  peer_not_allowed: rule(
+    403,
+    'downstream',
+    'the site serves certain addresses alone (`allow`), and not this one; or its listener does, since a reload',
+  ),
   client_certificate_missing: rule(
     403,
     'downstream',
@@ -80,11 +84,7 @@ export const failureRules = {
   upstream_reset: rule(502, 'upstream', 'the endpoint closed the connection before its answer was complete'),
   upstream_protocol: rule(502, 'upstream', 'the endpoint answered something that is not valid HTTP'),
   upstream_timeout: rule(504, 'upstream', 'the endpoint did not answer, or stopped, for longer than its timeout'),
-  site_removed: rule(
-    503,
-    'internal',
-    'the site of an open tunnel is configured no more, or demands another client certificate',
-  ),
+  site_removed: rule(503, 'internal', 'the site of an open tunnel is configured no more'),
   shutdown: rule(503, 'internal', 'the server ended before the exchange could'),
   internal_error: rule(500, 'internal', 'a mistake of Hostward itself; the log has the cause'),
 } as const satisfies Record<string, FailureRule>

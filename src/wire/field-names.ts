@@ -127,6 +127,11 @@ export function findField(bytes: Uint8Array, start: number, end: number, hash: n
   }
 }
 
+/** Whether a name, or what it looks like, has a number of its own. */
+export function isKnownName(name: string): boolean {
+  return findField(Buffer.from(name, 'latin1'), 0, name.length, hashOfName(name)) !== Field.other
+}
+
 /** Whether the name that stands at `start` to `end` is `spelling` (lower case) or a look-alike of it. */
 export function isAlike(bytes: Uint8Array, start: number, end: number, spelling: Uint8Array): boolean {
   if (spelling.length !== end - start) return false

@@ -63,7 +63,7 @@ async function workspaceOf(context: TestContext, main: string): Promise<Workspac
 async function verdictOfWhy(main: string, { host, sni }: { host: string; sni: string }): Promise<Verdict> {
   const { snapshot, loaded } = await inspect(main)
   assert.ok(snapshot)
-  const question = { host, sni, path: '/', client: undefined, plans: [...snapshot.plans.values()] }
+  const question = { host, sni, path: '/', addresses: undefined, plans: [...snapshot.plans.values()] }
   const [{ certificate, answer }] = explain(question, { snapshot, brokenSites: loaded.brokenSites }).listeners
   const file = certificate?.file ?? undefined
   return {

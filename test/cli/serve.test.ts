@@ -70,12 +70,26 @@ test('a site that is broken at the start is logged as such and the others are se
   await server.logged('listening')
 })
 
-test('under --strict a site that is broken at the start ends it with exit 1 and its place', async (context) => {
+test('under --strict a site that is broken at the start ends it with exit 1 and its place, before it listens', async (context) => {
   const workspace = new Workspace(context)
   workspace.write('config/hostward.yaml', `${plainSite(0)}  - { hosts: [b.example], listeners: [plain] }\n`)
-  const { code, stderr } = await workspace.run('serve', '--strict')
+  const { code, stdout, stderr } = await workspace.run('serve', '--strict')
   assert.match(stderr, /^config\/hostward\.yaml:6:5: /)
+  assert.ok(!linesOf(stdout).some(({ event }) => event === 'listening'), 'it never listened')
+  assert.deepEqual(placesOf(linesOf(stdout).find(({ event }) => event === 'config_rejected')?.['errors']), ['6:5'])
   assert.equal(code, 1)
+})
+
+test('under --strict a site that breaks later keeps its last good version', async (context) => {
+  const workspace = new Workspace(context)
+  workspace.write('config/hostward.yaml', plainSite(0))
+  const server = new ServedProgram(context, workspace, ['--strict'])
+  await server.logged('listening')
+  workspace.write('config/hostward.yaml', plainSite(0).replace('respond:', 'respnod:'))
+  const { serves } = await server.logged('site_degraded')
+  assert.equal(serves, 'last_good')
+  server.process.kill('SIGTERM')
+  assert.equal(await server.ended(), 0)
 })
 
 test('under --strict a configuration without a mistake is served', async (context) => {

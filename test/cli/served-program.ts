@@ -35,10 +35,11 @@ export class ServedProgram {
     this.#closed = once(this.process, 'close')
   }
 
-  /** The first line of that event, waited for. */
-  async logged(event: string): Promise<Line> {
+  /** The first line of that event with these fields, waited for. */
+  async logged(event: string, fields: Readonly<Record<string, unknown>> = {}): Promise<Line> {
     for (;;) {
-      const found = this.lines.find((line) => line.event === event)
+      const wanted = Object.entries({ event, ...fields })
+      const found = this.lines.find((line) => wanted.every(([name, value]) => line[name] === value))
       if (found !== undefined) return found
       await within(`the log says ${event}`, once(this.#reader, 'line'))
     }

@@ -235,6 +235,7 @@ test('--json tells the same as one document', async (context) => {
         listener: 'public',
         bind: '127.0.0.1:8443',
         tls: true,
+        client: null,
         certificate: {
           from: 'site',
           because: 'SNI b.example belongs to site b.example',
@@ -256,6 +257,7 @@ test('--json tells the same as one document', async (context) => {
         },
         route: null,
         answer: { kind: 'respond', status: 503, contentType: 'text/plain' },
+        rule: null,
         hints: [],
         mistakes: [],
       },

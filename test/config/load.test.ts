@@ -104,8 +104,10 @@ describe('loadConfig', () => {
     ]
     const sites = answers.map((answer, index) => site(`${index}.a.example`, answer)).join('')
     const config = configOf(`${listeners}vhosts:\n${sites}`)
-    const upstream = config.upstreams.get('http://[::1]:3001')
-    assert.ok(upstream !== undefined)
+    const [forward] = config.vhosts.map(({ answer }) => answer)
+    assert.ok(forward?.kind === 'upstream')
+    const { upstream } = forward
+    assert.equal(upstream.name, 'http://[::1]:3001')
     assert.deepEqual(
       config.vhosts.map(({ answer }) => answer),
       [

@@ -254,6 +254,20 @@ test('strangers are closed at accept or behind their header, counted, and told o
   ])
 })
 
+test('an address that a reload shuts out has its open connections ended with their next request', async (t) => {
+  const running = await start(t, { proxyProtocol: edge, allow: { from: ['cdn'], of: 'claimed' } })
+  const clients = [headerOf('192.0.2.9'), headerOf('2001:db8:cd::9')].map((header) => connectBehind(running, header))
+  const [goes, stays] = (await Promise.all(clients)) as [RawClient, RawClient]
+  for (const client of [goes, stays]) assert.equal((await ask(running, client)).status, 200)
+  const reloaded = { event: 'config_reloaded' }
+  await running.log.after(() => running.workspace.write('sets/cdn.txt', '2001:db8:cd::/48\n'), reloaded)
+  const { status, line } = await ask(running, goes)
+  assert.deepEqual([status, line['reason']], [403, 'peer_not_allowed'])
+  await goes.ends()
+  assert.equal((await ask(running, stays)).status, 200)
+  stays.destroy()
+})
+
 test('ten thousand ranges are a set like any other', async (t) => {
   const ranges = Array.from({ length: 10_000 }, (_, index) => `10.${index >> 8}.${index & 255}.0/25`)
   const running = await start(t, { proxyProtocol: edge, ...believing })

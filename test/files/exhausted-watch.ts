@@ -24,4 +24,4 @@ const watch = new FileWatch({
     void watch.close()
   },
 })
-watch.setFiles(new Map([[path, { identity: undefined, hash: undefined }]]))
+watch.setFiles([{ path, version: { identity: undefined, hash: undefined } }])

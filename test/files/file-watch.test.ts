@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readVersion } from '../../src/files/file-content.js'
+import type { FileUse } from '../../src/files/watched-set.js'
 import { layouts } from './file-layouts.js'
 import { deadlineMs, Observed } from './observed-watch.js'
 
@@ -20,8 +21,8 @@ function folder(): string {
   return mkdtempSync(join(root, 'case-'))
 }
 
-async function versions(...paths: string[]): Promise<Map<string, Awaited<ReturnType<typeof readVersion>>>> {
-  return new Map(await Promise.all(paths.map(async (path) => [path, await readVersion(path)] as const)))
+function versions(...paths: string[]): readonly FileUse[] {
+  return paths.map((path) => ({ path, version: readVersion(path) }))
 }
 
 for (const layout of layouts) {
@@ -29,7 +30,7 @@ for (const layout of layouts) {
     const directory = folder()
     const path = layout.prepare(directory)
     const observed = new Observed({})
-    observed.watch.setFiles(await versions(path))
+    observed.watch.setFiles(versions(path))
     for (const turn of [1, 2, 3]) {
       assert.deepEqual(await observed.report(() => layout.renew(directory, turn)), [path])
       assert.equal(readFileSync(path, 'utf8'), `content ${turn}`)
@@ -44,7 +45,7 @@ for (const layout of layouts.filter((layout) => !layout.name.includes('swapped w
     const directory = folder()
     const path = layout.prepare(directory)
     const observed = new Observed({ pollMs: never })
-    observed.watch.setFiles(await versions(path))
+    observed.watch.setFiles(versions(path))
     let turn = 0
     for (const round of [1, 2, 3]) {
       const count = observed.reports.length
@@ -65,7 +66,7 @@ test('files written together are reported together', async () => {
   const paths = ['cert', 'chain', 'key'].map((name) => join(directory, name))
   for (const path of paths) writeFileSync(path, 'old')
   const observed = new Observed({ debounceMs: 150 })
-  observed.watch.setFiles(await versions(...paths))
+  observed.watch.setFiles(versions(...paths))
   const reported = await observed.report(() => {
     for (const path of paths) writeFileSync(path, 'new')
   })
@@ -79,7 +80,7 @@ test('a file that is touched or rewritten with the same content is not reported'
   writeFileSync(quiet, 'same')
   writeFileSync(other, 'old')
   const observed = new Observed({ watch: false })
-  observed.watch.setFiles(await versions(quiet, other))
+  observed.watch.setFiles(versions(quiet, other))
   rmSync(quiet)
   writeFileSync(quiet, 'same')
   writeFileSync(other, 'new')
@@ -90,7 +91,7 @@ test('a missing file is reported when it comes, when it goes and when it comes b
   const directory = folder()
   const path = join(directory, 'below', 'file')
   const observed = new Observed({})
-  observed.watch.setFiles(await versions(path))
+  observed.watch.setFiles(versions(path))
   const write = (): void => {
     mkdirSync(join(directory, 'below'), { recursive: true })
     writeFileSync(path, 'x')
@@ -104,7 +105,7 @@ test('a missing file is reported when it comes, when it goes and when it comes b
 test('a directory is reported when a name in it comes or goes', async () => {
   const directory = folder()
   const observed = new Observed({})
-  observed.watch.setFiles(await versions(directory))
+  observed.watch.setFiles(versions(directory))
   assert.deepEqual(await observed.report(() => writeFileSync(join(directory, 'new.yaml'), '')), [directory])
   assert.deepEqual(await observed.report(() => rmSync(join(directory, 'new.yaml'))), [directory])
   await observed.watch.close()
@@ -113,7 +114,7 @@ test('a directory is reported when a name in it comes or goes', async () => {
 test('a change between reading a file and watching it is not missed', async () => {
   const path = join(folder(), 'file')
   writeFileSync(path, 'read')
-  const used = await versions(path)
+  const used = versions(path)
   writeFileSync(path, 'late')
   const observed = new Observed({ watch: false })
   observed.watch.setFiles(used)
@@ -125,29 +126,19 @@ test('a file that goes between being read and being watched is not missed', asyn
   const path = join(folder(), 'file')
   const observed = new Observed({ watch: false })
   // As one says it that has read the bytes and not looked at the file.
-  observed.watch.setFiles(new Map([[path, { identity: undefined, hash: 'of what was read' }]]))
+  observed.watch.setFiles([{ path, version: { identity: undefined, hash: 'of what was read' } }])
   assert.deepEqual([...(await observed.watch.checkNow())], [path])
   assert.deepEqual([...(await observed.watch.checkNow())], [], 'and is told once')
-  observed.watch.setFiles(new Map([[path, { identity: undefined, hash: undefined }]]))
+  observed.watch.setFiles([{ path, version: { identity: undefined, hash: undefined } }])
   assert.deepEqual([...(await observed.watch.checkNow())], [], 'one that was not there either is as it was')
-})
-
-test('a file without a known version is taken as it is first found', async () => {
-  const path = join(folder(), 'file')
-  writeFileSync(path, 'first')
-  const observed = new Observed({ watch: false })
-  observed.watch.setFiles(new Map([[path, undefined]]))
-  assert.deepEqual([...(await observed.watch.checkNow())], [])
-  writeFileSync(path, 'second')
-  assert.deepEqual([...(await observed.watch.checkNow())], [path])
 })
 
 test('a file that is no longer in the set is not reported', async () => {
   const directory = folder()
   const [kept, dropped] = [join(directory, 'kept'), join(directory, 'dropped')]
   const observed = new Observed({ watch: false })
-  observed.watch.setFiles(await versions(kept, dropped))
-  observed.watch.setFiles(await versions(kept))
+  observed.watch.setFiles(versions(kept, dropped))
+  observed.watch.setFiles(versions(kept))
   writeFileSync(dropped, 'x')
   writeFileSync(kept, 'x')
   assert.deepEqual([...(await observed.watch.checkNow())], [kept])
@@ -159,7 +150,7 @@ test('a file that never stops changing does not hold back another one', async ()
   writeFileSync(restless, '')
   writeFileSync(calm, 'old')
   const observed = new Observed({ debounceMs: 50 })
-  observed.watch.setFiles(await versions(restless, calm))
+  observed.watch.setFiles(versions(restless, calm))
   const writer = setInterval(() => appendFileSync(restless, '.'), 5)
   const reported = await observed.report(() => writeFileSync(calm, 'new'))
   clearInterval(writer)
@@ -170,7 +161,7 @@ test('a file that never stops changing does not hold back another one', async ()
 test('without watching nothing is reported but by checkNow', async () => {
   const path = join(folder(), 'file')
   const observed = new Observed({ watch: false, pollMs: 5, debounceMs: 5 })
-  observed.watch.setFiles(await versions(path))
+  observed.watch.setFiles(versions(path))
   writeFileSync(path, 'x')
   assert.equal(await observed.reportBeyond(0, 100), false)
   assert.deepEqual([...(await observed.watch.checkNow())], [path])
@@ -183,7 +174,7 @@ test('a closed watch reports nothing and leaves no timer or handle', async () =>
   const path = join(folder(), 'file')
   const observed = new Observed({})
   await observed.report(() => {
-    observed.watch.setFiles(new Map([[path, { identity: undefined, hash: undefined }]]))
+    observed.watch.setFiles([{ path, version: { identity: undefined, hash: undefined } }])
     writeFileSync(path, 'x')
   })
   await observed.watch.close()
@@ -198,7 +189,7 @@ test('a directory of many files takes one watch of the system', { skip: process.
   for (const path of paths) writeFileSync(path, '')
   const before = systemWatches()
   const observed = new Observed({ pollMs: never })
-  observed.watch.setFiles(await versions(...paths))
+  observed.watch.setFiles(versions(...paths))
   await signalled(observed, paths[0] ?? '')
   assert.ok(systemWatches() - before <= 2, `${systemWatches() - before} watches`)
   await observed.watch.close()

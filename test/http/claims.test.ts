@@ -6,7 +6,7 @@ import { ClientClaims } from '../../src/http/client-claims.js'
 import { AddressSet, type AddressTest } from '../../src/net/cidr.js'
 import { parseCidrList } from '../../src/net/cidr-list.js'
 import type { RequestEntry } from '../../src/telemetry/request-line.js'
-import type { ClientWire, Line, WireResponse } from '../contract/client-wire.js'
+import type { ClientWire, Line, WireRequest, WireResponse } from '../contract/client-wire.js'
 import { http1Wire } from '../contract/http1-wire.js'
 import { http2Wire } from '../contract/http2-wire.js'
 import { until } from '../support/deadline.js'
@@ -33,6 +33,7 @@ function claims({ header = 'CF-Connecting-IP', from = us, trustProto = false }: 
 interface Told {
   readonly response: WireResponse
   readonly lines: readonly string[]
+  readonly trailers: string
   readonly entry: RequestEntry
 }
 
@@ -54,15 +55,19 @@ for (const wire of [http1Wire, http2Wire] satisfies readonly ClientWire[]) {
       gateway = await new Gateway({ sites, policies, view: view ?? {}, protocol: wire.name }).open()
     }
 
-    async function ask(lines: readonly Line[] = []): Promise<Told> {
+    async function ask(lines: readonly Line[] = [], more: Partial<WireRequest> = {}): Promise<Told> {
       assert.ok(gateway)
       const client = wire.connect(gateway.port)
       const asked = { entries: gateway.entries.length, requests: upstream.requests.length }
-      const answer = await client.request({ host: 'a.example', lines }).response
+      const answer = await client.request({ host: 'a.example', lines, ...more }).response
       await until('the line of the log', () => gateway?.entries.length === asked.entries + 1)
       client.close()
-      const head = upstream.requests[asked.requests]?.head.split('\r\n').slice(1, -2) ?? []
-      return { response: answer, lines: head.map((line) => line.toLowerCase()), entry: gateway.entries[asked.entries] }
+      const { head = '', trailers = '' } = upstream.requests[asked.requests] ?? {}
+      const told = head
+        .split('\r\n')
+        .slice(1, -2)
+        .map((line) => line.toLowerCase())
+      return { response: answer, lines: told, trailers, entry: gateway.entries[asked.entries] }
     }
 
     function named(told: Told, name: string): string[] {
@@ -200,6 +205,20 @@ for (const wire of [http1Wire, http2Wire] satisfies readonly ClientWire[]) {
         stranger.lines.filter((line) => line.includes('6.6.6.6')),
         [],
       )
+    })
+
+    // Frameworks that merge trailers into headers would take them for the word of the edge.
+    test('such a header does not pass behind a body either, whoever sends it', async () => {
+      const trailers: readonly Line[] = ['x-my-edge', 'x_my_edge', 'X.My.Edge']
+        .map((name): Line => [name, '6.6.6.6'])
+        .concat([['x-my-edges', 'kept']])
+      for (const from of [us, others]) {
+        await open({ claims: claims({ header: 'X-My-Edge', from }) })
+        const told = await ask([], { method: 'POST', body: ['hel', 'lo'], trailers })
+        assert.equal(told.trailers.toLowerCase(), 'x-my-edges: kept\r\n')
+        assert.equal(told.entry.claimed, null)
+        await gateway?.close()
+      }
     })
 
     test('X-Forwarded-For is read from its end, past trusted hops, and one line of ours takes its place', async () => {

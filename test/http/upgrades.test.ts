@@ -1,7 +1,6 @@
 // Upgrades from any wire to any: WebSocket on HTTP/1 and extended CONNECT on HTTP/2, each with the proof that its own wire asks for.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { OpenTunnels } from '../../src/http/open-tunnels.js'
 import { acceptOf, WebSocketBridge } from '../../src/http/websocket-bridge.js'
 import { Flag } from '../../src/http2/frames.js'
 import { HeaderBlock } from '../../src/wire/header-block.js'
@@ -14,6 +13,8 @@ import { ScriptedUpstream, type UpstreamConnection } from '../support/scripted-u
 const handshake =
   'GET /chat?room=1 HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: chat\r\n\r\n'
 const sampleAccept = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+
+const noSites = { sites: { get: () => undefined } }
 
 const connectFields: readonly Pair[] = [
   [':method', 'CONNECT'],
@@ -59,11 +60,9 @@ describe('an upgrade', () => {
   let upstream: ScriptedUpstream
   let gateway: Gateway
   let client: RawClient
-  let tunnels: OpenTunnels
 
   beforeEach(async () => {
     upstream = await new ScriptedUpstream(echoing).open()
-    tunnels = new OpenTunnels()
   })
   afterEach(async () => {
     await gateway.close()
@@ -71,8 +70,7 @@ describe('an upgrade', () => {
   })
 
   async function open(options: Partial<GatewayOptions> = {}): Promise<void> {
-    const policies = { 'site.test': { tunnels } }
-    gateway = await new Gateway({ sites: { 'site.test': forwardTo(upstream.port) }, policies, ...options }).open()
+    gateway = await new Gateway({ sites: { 'site.test': forwardTo(upstream.port) }, ...options }).open()
   }
 
   async function onlyLine() {
@@ -101,7 +99,7 @@ describe('an upgrade', () => {
       ])
       client.send('hello')
       await client.receives(/hello$/)
-      assert.equal(tunnels.count, 1)
+      assert.equal(gateway.tunnels.count, 1)
       assert.deepEqual(gateway.entries, [])
       upstream.connections[0]?.socket.end('bye')
       await client.receives(/hellobye$/)
@@ -110,7 +108,7 @@ describe('an upgrade', () => {
         ...{ method: 'GET', status: 101, reason: 'ok', upstreamStatus: 101 },
         ...{ bytesReceived: 5, bytesSent: 8 },
       })
-      assert.equal(tunnels.count, 0)
+      assert.equal(gateway.tunnels.count, 0)
     })
 
     test('ends at the endpoint when the client leaves', async () => {
@@ -138,21 +136,44 @@ describe('an upgrade', () => {
       await client.receives(/^HTTP\/1\.1 403 No\r\nX-Why: a\r\n[\s\S]*no$/)
       client.send('GET / HTTP/1.1\r\nHost: site.test\r\n\r\n')
       await until('the second answer', () => client.answers.length === 2)
-      assert.equal(tunnels.count, 0)
+      assert.equal(gateway.tunnels.count, 0)
     })
 
-    test('of a site that goes is ended, one that a request under way still opens too', async () => {
+    test('of a site that goes is ended', async () => {
       await connect()
       client.send(handshake)
       await client.receives(/\r\n\r\n$/)
-      tunnels.close()
+      gateway.change(noSites)
+      gateway.tunnels.review(0)
       await client.ends()
       await upstream.isDeserted()
       assert.equal((await onlyLine()).reason, 'site_removed')
-      const late = await RawClient.connect(gateway.port)
-      late.send(handshake)
-      await late.ends()
-      late.destroy()
+    })
+
+    test('that a site was asked for which is gone when the endpoint switches is ended at once', async () => {
+      upstream.script = () => undefined
+      await connect()
+      client.send(handshake)
+      await upstream.receives(/\r\n\r\n$/)
+      gateway.change(noSites)
+      echoing(await upstream.accepts(1))
+      await client.ends()
+      assert.equal((await onlyLine()).reason, 'site_removed')
+      assert.equal(gateway.tunnels.count, 0)
+    })
+
+    test('of a site that comes back in time stays', async () => {
+      await connect()
+      client.send(handshake)
+      await client.receives(/\r\n\r\n$/)
+      const before = gateway.change(noSites)
+      gateway.tunnels.review(1)
+      gateway.change(before)
+      // Timers of one delay come in their order.
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      client.send('still here')
+      await client.receives(/still here$/)
+      assert.equal(gateway.tunnels.count, 1)
     })
 
     test('to h2c is an ordinary request', async () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Http2ClientConnection } from '../../src/http2/client-connection.js'
 import { ErrorCode, Flag, FrameType, readUint32 } from '../../src/http2/frames.js'
+import type { ResetBounds } from '../../src/http2/paced-resets.js'
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../src/wire/attempt.js'
 import { type BodySink, type BodySource, unknownLength } from '../../src/wire/body.js'
 import type { ClientConnectionOwner, ClientTimeouts, Transport } from '../../src/wire/client-connection.js'
@@ -20,6 +21,7 @@ const limits = { headerBytes: 65_536, headerCount: 256 }
 export interface RigOptions {
   readonly timeouts?: Partial<ClientTimeouts>
   readonly firstStreamId?: number
+  readonly resets?: ResetBounds
   /** The endpoint's first SETTINGS; `silent` says nothing at all. */
   readonly hello?: readonly (readonly [id: number, value: number])[] | 'silent'
 }
@@ -280,7 +282,7 @@ export function outgoing(request: Partial<TestRequest> = {}): OutgoingRequest {
 export function connectionOver(socket: Socket, owner: ClientConnectionOwner, options: RigOptions = {}) {
   const transport: Transport = { socket, onBytes: () => undefined }
   socket.on('data', (chunk: Buffer) => transport.onBytes(chunk))
-  const { firstStreamId } = options
+  const { firstStreamId, resets } = options
   const timeouts = { ...patient, ...options.timeouts }
   return new Http2ClientConnection({
     transport,
@@ -288,6 +290,7 @@ export function connectionOver(socket: Socket, owner: ClientConnectionOwner, opt
     limits,
     owner,
     ...(firstStreamId === undefined ? {} : { firstStreamId }),
+    ...(resets === undefined ? {} : { resets }),
   })
 }
 

@@ -79,6 +79,28 @@ test('a certificate whose chain does not come serves without it after 30 s, sinc
   assert.ok(taken.warnings.some(({ code }) => code === 'chain_incomplete'))
 })
 
+test('a shelf reads what is new, keeps what stays, and forgets what nobody wants', async () => {
+  const shelf = new CertificateShelf()
+  const place = { file: 'x', line: 1, column: 1 }
+  const directory = mkdtempSync(join(root, 'many-'))
+  const made = await Promise.all(['a', 'b', 'c'].map(async (name) => ({ name, pair: await makeCertificate() })))
+  const [a, b, c] = made.map(({ name, pair }) => ({ ...writePair(directory, name, pair), place }))
+  assert.ok(a && b && c)
+  const settled: ReadonlySet<string> = new Set()
+  await shelf.refresh([a, b], { changed: 'all' })
+  const before = shelf.get(a)
+  await shelf.refresh([b, c, { ...a }], { changed: settled })
+  assert.equal(shelf.get(a)?.certificate, before?.certificate, 'the same pair at another place is not read again')
+  assert.ok(shelf.get(c)?.certificate, 'what comes is read')
+  shelf.retain([a, c])
+  assert.equal(shelf.get(b), undefined)
+  assert.equal(shelf.pairs().length, 2)
+  await shelf.refresh([a, b, c], { changed: settled })
+  assert.ok(shelf.get(b)?.certificate, 'what comes back is read again')
+  const { accepted } = await shelf.refresh([a, b, c], { changed: new Set([c.key]) })
+  assert.deepEqual(accepted, [], 'and what was named as changed and is not stays what it was')
+})
+
 test('of pairs that were foreseen, each that is wanted is on the shelf beside those that were not, and no other', async () => {
   const directory = mkdtempSync(join(root, 'many-'))
   const kinds = await Promise.all(

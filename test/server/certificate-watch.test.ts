@@ -23,6 +23,7 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
   const log = new Log({ level: 'info', file: join(root, 'watch.log') })
   t.after(() => log.close())
   const shelf = new CertificateShelf(() => nowMs)
+  const users = ['site.example', 'www.site.example', ...Array.from({ length: 20 }, (_, at) => `site${at}.example`)]
   const watch = new ServiceWatch({
     log: () => log,
     time: {
@@ -41,7 +42,7 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
     assert.ok(certificate)
     watch.follow({
       pairs: shelf.pairs(),
-      users: new Map([[certificate, ['site.example', 'www.site.example']]]),
+      users: () => new Map([[certificate, users]]),
       graceMs: 30_000,
     })
   }
@@ -66,10 +67,13 @@ test('files that do not arrive are told of after half a minute, daily, worse nea
     lines.map(({ state, level }) => `${state} ${level}`),
     ['warn warn', 'warn warn', 'critical error', 'in_service info'],
   )
-  assert.deepEqual(lines[0]?.['vhosts'], ['site.example', 'www.site.example'])
+  assert.deepEqual([lines[0]?.['vhosts'], lines[0]?.['sitesTotal']], [users.slice(0, 20), 22])
   assert.equal(lines[0]?.['code'], 'key_empty')
   assert.equal(lines[0]?.['diskFingerprint256'], lines[0]?.['servedFingerprint256'], 'the certificate is the same yet')
-  assert.match(String(lines[2]?.['msg']), /^the files of site\.example, www\.site\.example .* ends in 5 days$/)
+  assert.match(
+    String(lines[2]?.['msg']),
+    /^the files of site\.example, www\.site\.example, site0\.example and 19 more .* ends in 5 days$/,
+  )
 })
 
 test('a clock before this program was made cannot be right', () => {

@@ -42,6 +42,21 @@ for (const { state, level, startsInDays, endsInDays } of ends) {
   })
 }
 
+for (const count of [20, 21]) {
+  test(`of ${count} sites with one certificate the first twenty are named in each line, and all are counted`, async (t) => {
+    const workspace = new Workspace()
+    const names = Array.from({ length: count }, (_, index) => `site${index}.example`)
+    const pair = await workspace.pair('ending', { names, ...lifetime(-84, 6) })
+    const vhosts = names.map((host) => ({ hosts: [host], certificate: filesOf(pair), respond: {} }))
+    const running = await RunningServer.startFor(t, { vhosts }, workspace)
+    workspace.write('ending.key', 'half a key')
+    for (const event of ['certificate_expiry', 'certificate_loaded', 'certificate_pending']) {
+      const line = await running.log.line({ event })
+      assert.deepEqual([line['vhosts'], line['sitesTotal']], [names.slice(0, 20), count], event)
+    }
+  })
+}
+
 test('a fallback certificate that has expired is told without sites', async (t) => {
   const workspace = new Workspace()
   const pair = await workspace.pair('fallback', { names: ['fallback.example'], ...lifetime(-10, -1) })

@@ -82,6 +82,80 @@ test('a tunnel outlives changes of its site and of others, and ends with its sit
   assert.equal(line['status'], 101)
 })
 
+test('a tunnel ends with its own host, although its site goes on under another', async (t) => {
+  const upstream = await echoService(t)
+  const workspace = new Workspace()
+  const pair = await workspace.pair('site', { names: ['stays.example', 'goes.example'] })
+  const site = (...hosts: string[]) => ({ hosts, certificate: filesOf(pair), upstream })
+  const main = { vhosts: [site('stays.example', 'goes.example')], timeouts: { shutdownMs: 100 } }
+  const running = await RunningServer.startFor(t, main, workspace)
+  const stays = await Tunnel.open(t, running.port(), 'stays.example')
+  const goes = await Tunnel.open(t, running.port(), 'goes.example')
+  await running.reload({ vhosts: [site('stays.example')] })
+  await until('the tunnel of the host ends', () => goes.isEnded)
+  await stays.echoes('still here')
+})
+
+test('a tunnel ends when its site or its listener takes other addresses alone, and no sooner', async (t) => {
+  const upstream = await echoService(t)
+  const workspace = new Workspace()
+  const pair = await workspace.pair('site', { names: ['closes.example', 'stays.example'] })
+  const us = { allow: { from: ['127.0.0.0/8'] } }
+  const others = { allow: { from: ['192.0.2.0/24'] } }
+  const sites = (closes: object) => [
+    { hosts: ['closes.example'], certificate: filesOf(pair), upstream, ...closes },
+    { hosts: ['stays.example'], certificate: filesOf(pair), upstream, ...us },
+  ]
+  const listeners = (public_: object, other: object) => [
+    { name: 'public', bind: '127.0.0.1:0', ...public_ },
+    { name: 'other', bind: '127.0.0.1:0', ...other },
+  ]
+  const main = { listeners: listeners({}, us), vhosts: sites(us), timeouts: { shutdownMs: 100 } }
+  const running = await RunningServer.startFor(t, main, workspace)
+  const closes = await Tunnel.open(t, running.port(), 'closes.example')
+  const stays = await Tunnel.open(t, running.port(), 'stays.example')
+  const elsewhere = await Tunnel.open(t, running.port('other'), 'stays.example')
+
+  await running.reload({ vhosts: sites(others) })
+  await until('the tunnel of the site ends', () => closes.isEnded)
+  await elsewhere.echoes('still here')
+
+  await running.reload({ listeners: listeners(us, others) })
+  await until('the tunnel of the listener ends', () => elsewhere.isEnded)
+  await stays.echoes('still here too')
+  const refused = { event: 'request', status: 101, reason: 'peer_not_allowed' }
+  const lines = [await running.log.line(refused), await running.log.line(refused, 2)]
+  assert.deepEqual(
+    lines.map((line) => [line['vhost'], line['listener']]),
+    [
+      ['closes.example', 'public'],
+      ['stays.example', 'other'],
+    ],
+  )
+})
+
+test('a tunnel ends when the certificate of its client does', async (t) => {
+  const upstream = await echoService(t)
+  const workspace = new Workspace()
+  const pair = await workspace.pair('site', { names: ['site.example'] })
+  const authority = await makeAuthority({ commonName: 'clients' })
+  workspace.write('ca.pem', authority.cert)
+  const vhosts = [
+    { hosts: ['site.example'], certificate: filesOf(pair), upstream, clientCertificate: { ca: 'ca.pem' } },
+  ]
+  const running = await RunningServer.startFor(t, { vhosts, timeouts: { shutdownMs: 100 } }, workspace)
+  const [short, long] = [
+    await makeCertificate({ issuer: authority, notAfter: new Date(Date.now() + 3_000) }),
+    await makeCertificate({ issuer: authority }),
+  ]
+  const ends = await Tunnel.open(t, running.port(), 'site.example', { cert: short.chain, key: short.key })
+  const stays = await Tunnel.open(t, running.port(), 'site.example', { cert: long.chain, key: long.key })
+  const line = await running.log.line({ event: 'request', vhost: 'site.example' })
+  assert.equal(line['reason'], 'client_certificate_expired')
+  await until('the tunnel is closed', () => ends.isEnded)
+  await stays.echoes('still here')
+})
+
 test('a tunnel that a client certificate opened ends when its site demands another one, and no sooner', async (t) => {
   const upstream = await echoService(t)
   const workspace = new Workspace()
@@ -104,4 +178,6 @@ test('a tunnel that a client certificate opened ends when its site demands anoth
   await running.reload({ vhosts: [site('changes.example', 'two.pem'), site('stays.example', 'one.pem')] })
   await until('the tunnel ends', () => changes.isEnded)
   await stays.echoes('still here')
+  const line = await running.log.line({ event: 'request', vhost: 'changes.example' })
+  assert.equal(line['reason'], 'client_certificate_other_connection')
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { RequestHandler } from '../../src/http/handler.js'
+import { OpenTunnels } from '../../src/http/open-tunnels.js'
 import { defaultRetryBounds, RetryBudget, type RetryPolicy } from '../../src/http/retry.js'
 import type { ForwardAction, ListenerView, RedirectAction, SiteAction, VirtualHost } from '../../src/http/routing.js'
 import { Http1ServerConnection } from '../../src/http1/server-connection.js'
@@ -110,6 +111,7 @@ export class Gateway {
   readonly connections = new Set<ServedConnection>()
   /** What the connections came over, in the order in which they came. */
   readonly sockets = new Set<Socket>()
+  readonly tunnels = new OpenTunnels()
   readonly #server: Server
   #view: ListenerView
 
@@ -134,6 +136,7 @@ export class Gateway {
     const service = new RequestHandler({
       view: () => this.#view,
       log: { request: (entry) => this.entries.push(snapshotOf(entry)) },
+      tunnels: this.tunnels,
     })
     const limits = {
       ...defaultHttp2Limits,
@@ -168,6 +171,13 @@ export class Gateway {
     const address = this.#server.address()
     if (address === null || typeof address === 'string') throw new Error('the gateway is not open')
     return address.port
+  }
+
+  /** Serves another view from now on, and returns the one before. */
+  change(view: Partial<ListenerView>): ListenerView {
+    const before = this.#view
+    this.#view = { ...before, ...view }
+    return before
   }
 
   async close(): Promise<void> {

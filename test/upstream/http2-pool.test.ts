@@ -169,6 +169,21 @@ describe('the pool of an HTTP/2 endpoint', () => {
     assert.deepEqual(server.paths, ['/before', '/after'])
   })
 
+  test('clients that give up many requests cost the others nothing: a fresh connection takes what comes next', async () => {
+    await open()
+    await warmUp()
+    const [patient] = sendAll('/patient') as [Sent]
+    await server.arrives(2)
+    for (const { attempt } of sendAll(...Array.from({ length: 150 }, () => '/impatient'))) attempt.cancel()
+    const [next] = sendAll('/next') as [Sent]
+    await until('the next request arrives', () => server.paths.includes('/next'))
+    assert.equal(server.sessions.length, 2)
+    assert.equal(endpoint.connections, 1)
+    server.answer(server.paths.indexOf('/next'))
+    server.answer(1)
+    assert.deepEqual([(await next.settled()).status, (await patient.settled()).status], [200, 200])
+  })
+
   test('goodbyes and refused streams do not count as failures of the endpoint', async () => {
     server = await new WaitingServer().open()
     const passive = { failures: 1, windowMs: 60_000, ejectMs: 60_000 }

@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { preface } from '../../src/http2/frames.js'
+import { within } from '../support/deadline.js'
 import { frameBytes, literals, RawClient, requestFields } from '../support/http2-client.js'
 import type { Weight } from '../support/weighed-server.js'
 import { openTls } from '../support/wires.js'
@@ -31,10 +32,10 @@ async function openOne(port: number): Promise<RawClient> {
   return client
 }
 
-async function weightOf(child: ChildProcess): Promise<Weight> {
+async function weightOf(child: ChildProcess, connections: number): Promise<Weight> {
   const weight = once(child, 'message')
-  child.send('weigh')
-  return (await weight)[0] as Weight
+  child.send(connections)
+  return (await within(`${connections} connections are weighed`, weight))[0] as Weight
 }
 
 /** Bytes that each idle connection costs a server. */
@@ -47,9 +48,9 @@ async function costOf(kind: 'bare' | 'hostward'): Promise<Weight> {
     const [port] = (await once(child, 'message')) as [number]
     // A process that has served before: code compiled, slabs allocated, the heap grown.
     for (const client of await openIdle(port, warmUpCount)) client.close()
-    const before = await weightOf(child)
+    const before = await weightOf(child, 0)
     const clients = await openIdle(port, connectionCount)
-    const after = await weightOf(child)
+    const after = await weightOf(child, connectionCount)
     for (const client of clients) client.close()
     return { rss: (after.rss - before.rss) / connectionCount, heap: (after.heap - before.heap) / connectionCount }
   } finally {

@@ -1,6 +1,8 @@
 // A server in a process of its own, so that a test can weigh what its connections cost: Hostward, or TLS with nothing behind
-// it. Sends its port, then its weight for every message; ends with its parent. Needs --expose-gc.
-import { setTimeout } from 'node:timers/promises'
+// it. Sends its port, then for every message, a number, its weight with as many connections; ends with its parent. Needs --expose-gc.
+import { subscribe } from 'node:diagnostics_channel'
+import { EventEmitter, once } from 'node:events'
+import type { Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { makeCertificate } from './certificates.js'
 import { frameBytes } from './http2-client.js'
@@ -39,16 +41,50 @@ async function openBare(): Promise<number> {
   return portOf(server)
 }
 
-/** Collects in several turns, since pages of the heap are given back behind the collector's back. */
-async function weigh(): Promise<Weight> {
-  for (let round = 0; round < 8; round++) {
-    globalThis.gc?.()
-    await setTimeout(20)
+/** The sockets that the server in this process has accepted, whichever it is. */
+class OpenSockets extends EventEmitter {
+  #count = 0
+
+  constructor() {
+    super()
+    subscribe('net.server.socket', (message) => this.#accepted((message as { readonly socket: Socket }).socket))
   }
-  const { rss, heapUsed } = process.memoryUsage()
-  return { rss, heap: heapUsed }
+
+  async are(count: number): Promise<void> {
+    while (this.#count !== count) await once(this, 'change')
+  }
+
+  #accepted(socket: Socket): void {
+    this.#count++
+    socket.once('close', () => {
+      this.#count--
+      this.emit('change')
+    })
+    this.emit('change')
+  }
 }
 
-process.on('message', async () => process.send?.(await weigh()))
+const roundsMax = 30
+/** Pages of the heap are given back behind the collector's back, so one round that finds nothing says little. */
+const idleRoundsMin = 4
+
+/** Collects, each round in a turn of its own, until that makes nothing lighter any more. */
+async function weigh(): Promise<Weight> {
+  let lightest = { rss: Number.POSITIVE_INFINITY, heap: Number.POSITIVE_INFINITY }
+  for (let round = 0, idle = 0; round < roundsMax && idle < idleRoundsMin; round++) {
+    await globalThis.gc?.({ type: 'major', execution: 'async' })
+    const { rss, heapUsed: heap } = process.memoryUsage()
+    idle = rss < lightest.rss || heap < lightest.heap ? 0 : idle + 1
+    lightest = { rss: Math.min(rss, lightest.rss), heap: Math.min(heap, lightest.heap) }
+  }
+  return lightest
+}
+
+const sockets = new OpenSockets()
+
+process.on('message', async (count: number) => {
+  await sockets.are(count)
+  process.send?.(await weigh())
+})
 process.on('disconnect', () => process.exit())
 process.send?.(await (process.argv[2] === 'bare' ? openBare() : openHostward()))

@@ -1,11 +1,14 @@
 // What a certificate's DER says and node:crypto on Node 20 does not: what its key may do, how far it may sign, what it
-// was signed with. Used by certificate-parse.ts; OpenSSL has parsed the bytes before.
+// was signed with. Used by certificate-parse.ts; OpenSSL has parsed the bytes before, or an authority has signed them.
 import { type DerElement, derChildren, derElements, derTag, objectIdentifier } from './der.js'
 
 /** The facts, as plain values. */
 export interface CertificateDetails {
   /** The serial number's bytes as they stand, a leading zero kept. */
   readonly serialBytes: Buffer
+  /** The names as they stand, without their heads. */
+  readonly issuerName: Buffer
+  readonly subjectName: Buffer
   /** What stands in the SubjectPublicKeyInfo (RFC 5280 §4.1.2.7); empty where it is not found. */
   readonly publicKeyInfo: Buffer
   /** The signature algorithm where it rests on a broken hash, as people call it. */
@@ -20,6 +23,8 @@ export interface CertificateDetails {
   readonly policies: readonly string[]
   /** RFC 7633: the certificate demands a stapled OCSP response. */
   readonly mustStaple: boolean
+  /** Whether there are subject alternative names, whatever they are. */
+  readonly hasNames: boolean
   readonly subjectKeyId: Buffer | undefined
   readonly authorityKeyId: Buffer | undefined
 }
@@ -27,11 +32,13 @@ export interface CertificateDetails {
 /** Reads a certificate; what is absent or malformed is left out, never an error. */
 export function readDetails(certificateDer: Buffer): CertificateDetails {
   const certificate = derChildren(derElements(certificateDer)[0])
-  const [serial, , , , , publicKeyInfo] = versionless(toBeSigned(certificateDer))
+  const [serial, , issuer, , subject, publicKeyInfo] = versionless(toBeSigned(certificateDer))
   const extensions = readExtensions(certificateDer)
   const [isCa, pathLength] = basicConstraints(extensions.get(extension.basicConstraints))
   return {
     serialBytes: serial?.content ?? Buffer.alloc(0),
+    issuerName: issuer?.content ?? Buffer.alloc(0),
+    subjectName: subject?.content ?? Buffer.alloc(0),
     publicKeyInfo: publicKeyInfo?.content ?? Buffer.alloc(0),
     weakSignature: weakSignature(certificate[1]),
     isCa,
@@ -40,6 +47,7 @@ export function readDetails(certificateDer: Buffer): CertificateDetails {
     purposes: identifiers(extensions.get(extension.extendedKeyUsage)),
     policies: derChildren(extensions.get(extension.policies)).flatMap((policy) => identifiers(policy) ?? []),
     mustStaple: derChildren(extensions.get(extension.tlsFeature)).some(isStatusRequest),
+    hasNames: extensions.has(extension.subjectAltName),
     subjectKeyId: extensions.get(extension.subjectKeyId)?.content,
     authorityKeyId: derChildren(extensions.get(extension.authorityKeyId)).find(({ tag }) => tag === keyIdTag)?.content,
   }

@@ -1,6 +1,6 @@
 // Which extensions a certificate carries and which of them must be understood. Used by the path check, which refuses what
 // it does not understand whole.
-import { type DerElement, derElements, derTag, objectIdentifier } from './der.js'
+import { type DerElement, derTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
 
 /** One extension as it is marked. */
 export interface ExtensionMark {
@@ -16,7 +16,8 @@ export function extensionMarks(certificateDer: Buffer): readonly ExtensionMark[]
   if (fields === undefined) return undefined
   const wrapper = fields.find(({ tag }) => tag === explicitExtensions)
   if (wrapper === undefined) return []
-  const [list] = wholeChildren(wrapper) ?? []
+  const [list, ...others] = wholeChildren(wrapper) ?? []
+  if (list?.tag !== derTag.sequence || others.length > 0) return undefined
   const marks = wholeChildren(list)?.map(markOf)
   return marks?.every((mark) => mark !== undefined) ? marks : undefined
 }
@@ -26,6 +27,7 @@ const derTrue = 0xff
 
 /** `SEQUENCE { identifier, critical BOOLEAN DEFAULT FALSE, value OCTET STRING }` (RFC 5280 §4.1). */
 function markOf(extension: DerElement): ExtensionMark | undefined {
+  if (extension.tag !== derTag.sequence) return undefined
   const fields = wholeChildren(extension) ?? []
   const [identifier, second] = fields
   const isCritical = second?.tag === derTag.boolean
@@ -34,20 +36,4 @@ function markOf(extension: DerElement): ExtensionMark | undefined {
   // DER leaves a default out and writes true as 0xff (X.690 §11.1, §11.5).
   if (isCritical && !(second.content.length === 1 && second.content[0] === derTrue)) return undefined
   return { identifier: objectIdentifier(identifier), isCritical }
-}
-
-function wholeChildren(element: DerElement | undefined): readonly DerElement[] | undefined {
-  return element === undefined ? undefined : wholeElements(element.content)
-}
-
-/** The elements of `bytes` where they fill it to the last byte with the shortest lengths; undefined elsewhere. */
-function wholeElements(bytes: Buffer): readonly DerElement[] | undefined {
-  const elements = derElements(bytes)
-  const filled = elements.reduce((sum, { content }) => sum + headerBytes(content.length) + content.length, 0)
-  return filled === bytes.length ? elements : undefined
-}
-
-function headerBytes(contentBytes: number): number {
-  if (contentBytes < 0x80) return 2
-  return 2 + Math.ceil(Math.log2(contentBytes + 1) / 8)
 }

@@ -1,12 +1,14 @@
 // Proves a pair of files and says everything about it as plain values. Used by certificate-source.ts, wherever that
 // runs. Every rule is checked here, because createSecureContext accepts a missing certificate, an empty key and a key of
 // another type without a word.
+import type { KeyObject } from 'node:crypto'
 import type { CertificateFacts, IntermediateFacts, ProvedPair } from './certificate.js'
 import { type Chain, chainDefects, chainOf, isCorrupt, subjectOf } from './chain.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { keyStrength } from './key-strength.js'
 import { leafDefects } from './leaf-defects.js'
 import { oncePerCertificate } from './once-per-certificate.js'
+import { writePem } from './pem.js'
 import { type ChainLink, type ChainLinks, readCertificates } from './pem-certificates.js'
 import { readKey, type ServerKey } from './private-key.js'
 import { readSubjectNames } from './subject-names.js'
@@ -48,13 +50,13 @@ export function parsePair(pair: PairBytes): ParsedPair {
   return { kind: 'proved', pair: { facts: factsOf(pair, chain, key), keyPem: key.pem } }
 }
 
-function leafOnDisk({ x509, notBeforeMs, notAfterMs }: ChainLink): LeafOnDisk {
-  return { notBeforeMs, notAfterMs, fingerprint256: x509.fingerprint256 }
+function leafOnDisk({ notBeforeMs, notAfterMs, fingerprint256 }: ChainLink): LeafOnDisk {
+  return { notBeforeMs, notAfterMs, fingerprint256 }
 }
 
 function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey): CertificateDefect | undefined {
   if (object === undefined) return undefined
-  const position = links.findIndex(({ x509 }) => x509.checkPrivateKey(object))
+  const position = links.findIndex((link) => isKeyOf(object, link))
   if (position === 0) return undefined
   const place = `certificate ${position + 1} of ${links.length}`
   if (position > 0) {
@@ -65,17 +67,25 @@ function keyMismatch(pair: PairBytes, links: ChainLinks, { object }: ServerKey):
   return defect('key_mismatch', { file: pair.keyFile, message })
 }
 
+function isKeyOf(key: KeyObject, link: ChainLink): boolean {
+  try {
+    return link.x509.checkPrivateKey(key)
+  } catch {
+    // OpenSSL does not read what an authority has signed.
+    return false
+  }
+}
+
 /**
  * What some runtimes serve and others refuse, so we do. A signature of one's own proves nothing and may be weak. The key of
  * the leaf has been judged with its private half.
  */
 function weaknesses(file: string, { links }: Chain): CertificateDefect[] {
   return links.flatMap((link, index) => {
-    const { x509, details } = link
-    const { weakSignature } = details
+    const { weakSignature } = link.details
     const which = `certificate ${index + 1} of ${links.length}`
     const key = index === 0 ? undefined : weakKey(link)
-    const isWeaklySigned = weakSignature !== undefined && x509.issuer !== x509.subject
+    const isWeaklySigned = weakSignature !== undefined && link.issuer !== link.x509.subject
     return [
       ...(isWeaklySigned
         ? [defect('signature_weak', { file, message: `${which} is signed with ${weakSignature}` })]
@@ -95,21 +105,21 @@ const weakKey = oncePerCertificate(({ x509 }): string | undefined => {
   }
 })
 
-const pemOf = oncePerCertificate(({ x509 }) => x509.toString())
+const pemOf = oncePerCertificate(({ der }) => writePem('CERTIFICATE', der))
 
 function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey): CertificateFacts {
   const { links, issuers } = chain
   const [leaf] = links
-  const names = readSubjectNames(leaf.x509.raw)
+  const names = readSubjectNames(leaf.der)
   // Node gives undefined for an empty name, whatever its types say.
-  const issuer = (leaf.x509.issuer as string | undefined)?.replaceAll('\n', ', ') ?? ''
+  const issuer = (leaf.issuer as string | undefined)?.replaceAll('\n', ', ') ?? ''
   return {
     certFile,
     keyFile,
     names,
     issuer,
     ...leafOnDisk(leaf),
-    serial: leaf.x509.serialNumber,
+    serial: leaf.serial,
     keyType: key.type,
     renewalId: renewalId(leaf),
     chain: links.map(pemOf),
@@ -123,7 +133,7 @@ function factsOf({ certFile, keyFile }: PairBytes, chain: Chain, key: ServerKey)
 
 // One object for all leaves: of the same object, a message between threads has one copy.
 const intermediateFacts = oncePerCertificate((link): IntermediateFacts => {
-  return { ...leafOnDisk(link), subject: subjectOf(link), serial: link.x509.serialNumber }
+  return { ...leafOnDisk(link), subject: subjectOf(link), serial: link.serial }
 })
 
 /** RFC 9773 §4.1. */

@@ -40,18 +40,38 @@ export function derChildren(element: DerElement | undefined): DerElement[] {
   return element === undefined ? [] : derElements(element.content)
 }
 
-/** An object identifier as people write it, `2.5.29.17`; empty where it is cut off. X.690 §8.19. */
+/** The elements of `bytes` where they fill it to the last byte with the shortest lengths (X.690 §10.1); undefined elsewhere. */
+export function wholeElements(bytes: Buffer): readonly DerElement[] | undefined {
+  const elements = derElements(bytes)
+  const filled = elements.reduce((sum, { content }) => sum + headBytes(content.length) + content.length, 0)
+  return filled === bytes.length ? elements : undefined
+}
+
+/** The same inside of an element; undefined also where there is none. */
+export function wholeChildren(element: DerElement | undefined): readonly DerElement[] | undefined {
+  return element === undefined ? undefined : wholeElements(element.content)
+}
+
+function headBytes(contentBytes: number): number {
+  if (contentBytes < 0x80) return 2
+  return 2 + Math.ceil(Math.log2(contentBytes + 1) / 8)
+}
+
+/** An object identifier as people write it, `2.5.29.17`; empty where it is cut off or padded. X.690 §8.19. */
 export function objectIdentifier({ content }: DerElement): string {
   const arcs: number[] = []
   let arc = 0
+  let isInside = false
   for (const byte of content) {
+    if (byte === 0x80 && !isInside) return ''
     arc = arc * 128 + (byte & 0x7f)
-    if ((byte & 0x80) !== 0) continue
+    isInside = (byte & 0x80) !== 0
+    if (isInside) continue
     arcs.push(arc)
     arc = 0
   }
   const [first, ...others] = arcs
-  if (first === undefined || arc !== 0) return ''
+  if (first === undefined || isInside) return ''
   const root = Math.min(Math.floor(first / 40), 2)
   return [root, first - root * 40, ...others].join('.')
 }

@@ -43,6 +43,13 @@ export function isProvedEcKey(pem: string, publicKeyInfo: Buffer): boolean {
   }
 }
 
+/** Whether such a SubjectPublicKeyInfo (its content) is written as keys that are proved here are. */
+export function isProvable(publicKeyInfo: Buffer): boolean {
+  return Object.values(curves).some(({ publicKeyHead }) => {
+    return publicKeyInfo.subarray(0, publicKeyHead.length).equals(publicKeyHead)
+  })
+}
+
 interface EcKey {
   readonly curve: Curve
   readonly secret: Buffer

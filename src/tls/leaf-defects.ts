@@ -32,7 +32,7 @@ const namesMax = 100
 const serverPurposes: readonly string[] = ['1.3.6.1.5.5.7.3.1', '2.5.29.37.0']
 
 const checks: readonly (readonly [DefectCode, Check])[] = [
-  ['name_cn_only', ({ chain }) => chain.links[0].x509.subjectAltName === undefined],
+  ['name_cn_only', ({ chain }) => !chain.links[0].details.hasNames],
   ['names_too_many', ({ names }) => names.length > namesMax && `the certificate has ${names.length} names`],
   ['wildcard_too_broad', ({ names }) => names.some((name) => /^\*\.[^.]+$/.test(name))],
   ['purpose_not_server', ({ chain }) => isForOthers(chain.links[0])],

@@ -1,16 +1,16 @@
 // Computes what follows from a certificate once, for as long as somebody holds it. Used for the authorities, which stand in
 // thousands of files.
-import type { X509Certificate } from 'node:crypto'
+import type { CertificateDetails } from './certificate-details.js'
 import type { ChainLink } from './pem-certificates.js'
 
 /** `work` must be a pure function of the certificate, wherever it stands. */
 export function oncePerCertificate<Value>(work: (link: ChainLink) => Value): (link: ChainLink) => Value {
-  const known = new WeakMap<X509Certificate, { readonly value: Value }>()
+  const known = new WeakMap<CertificateDetails, { readonly value: Value }>()
   return (link) => {
-    const found = known.get(link.x509)
+    const found = known.get(link.details)
     if (found !== undefined) return found.value
     const value = work(link)
-    known.set(link.x509, { value })
+    known.set(link.details, { value })
     return value
   }
 }

@@ -3,12 +3,21 @@
 import { X509Certificate } from 'node:crypto'
 import { type CertificateDetails, readDetails } from './certificate-details.js'
 import { type CertificateDefect, defect } from './defects.js'
+import { readIssuedLeaf } from './issued-leaf.js'
 import { readPem } from './pem.js'
 import { RecentTexts } from './recent-texts.js'
 
 /** A certificate of the file, as OpenSSL and as our own reader see it. */
 export interface ChainLink {
+  /** Parsed when it is asked for, where `signer` is known. */
   readonly x509: X509Certificate
+  readonly der: Buffer
+  /** Of the authority whose signature was verified in reading it. */
+  readonly signer: CertificateDetails | undefined
+  /** As OpenSSL writes them. */
+  readonly issuer: string
+  readonly serial: string
+  readonly fingerprint256: string
   readonly details: CertificateDetails
   readonly notBeforeMs: number
   readonly notAfterMs: number
@@ -24,8 +33,7 @@ export function readCertificates(file: string, bytes: Buffer): ChainLinks | Cert
   if (isTruncated) return defect('cert_truncated', { file })
   const texts = blocks.filter(({ label }) => label === 'CERTIFICATE').map(({ text }) => text)
   const links: ChainLink[] = []
-  for (const [index, text] of texts.entries()) {
-    const link = index === 0 ? readLink(text) : readAuthority(text)
+  for (const [index, link] of linksOf(texts).entries()) {
     if (typeof link === 'string') {
       return defect('cert_invalid', { file, message: `certificate ${index + 1} of ${texts.length}: ${link}` })
     }
@@ -38,6 +46,17 @@ export function readCertificates(file: string, bytes: Buffer): ChainLinks | Cert
     'cert_not_pem',
     hasKey ? { file, message: 'the file holds a private key and no certificate' } : { file },
   )
+}
+
+/** More than stand in any usual file. */
+const usualAuthoritiesMax = 3
+
+function linksOf([first, ...rest]: readonly string[]): (ChainLink | string)[] {
+  if (first === undefined) return []
+  const others = rest.map(readAuthority)
+  const sound = others.filter((link) => typeof link !== 'string')
+  const issued = rest.length > usualAuthoritiesMax ? undefined : readIssuedLeaf(first, sound)
+  return [issued ?? readLink(first), ...others]
 }
 
 /** Some sites have one of their own, most share one of a few. */
@@ -56,7 +75,9 @@ export function readLink(encoded: string | Buffer): ChainLink | string {
     const x509 = new X509Certificate(encoded)
     const [notBeforeMs, notAfterMs] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
     if (Number.isNaN(notBeforeMs) || Number.isNaN(notAfterMs)) return 'its dates cannot be read'
-    return { x509, details: readDetails(x509.raw), notBeforeMs, notAfterMs }
+    const { raw: der, issuer, serialNumber: serial, fingerprint256 } = x509
+    const details = readDetails(der)
+    return { x509, der, signer: undefined, issuer, serial, fingerprint256, details, notBeforeMs, notAfterMs }
   } catch (error) {
     return `it cannot be parsed (${(error as Error).message})`
   }

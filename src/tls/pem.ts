@@ -36,3 +36,9 @@ export function readPem(bytes: Buffer): PemFile {
   }
   return { blocks, isTruncated: isTruncated || open !== undefined }
 }
+
+/** One block, in lines of 64 characters. RFC 7468 §2. */
+export function writePem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
+}

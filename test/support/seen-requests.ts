@@ -8,14 +8,20 @@ export function assertSameRequests(requests: readonly SeenRequest[], entries: re
   const seen = requests.map(({ head, body }) => ({ name: head.slice(0, head.indexOf(' HTTP/1.1\r\n')), body }))
   const logged = entries.filter((entry) => entry.upstream !== null)
   // What the client broke off may have reached the upstream whole or not; everything else did.
-  for (const { method, target, bytesReceived } of logged.filter(({ reason }) => reason === 'ok')) {
-    const isSeen = seen.some(({ name, body }) => name === `${method} ${target}` && body.length === bytesReceived)
-    assert.ok(isSeen, `the upstream has not seen ${method} ${target} with ${bytesReceived} bytes`)
+  for (const entry of logged.filter(({ reason }) => reason === 'ok')) {
+    const { bytesReceived } = entry
+    const isSeen = seen.some(({ name, body }) => name === nameOf(entry) && body.length === bytesReceived)
+    assert.ok(isSeen, `the upstream has not seen ${nameOf(entry)} with ${bytesReceived} bytes`)
   }
-  const names = logged.map(({ method, target }) => `${method} ${target}`)
+  const names = logged.map(nameOf)
   for (const { name } of seen) {
     const at = names.indexOf(name)
     assert.notEqual(at, -1, `the upstream saw ${name}, which is not in the log`)
     names.splice(at, 1)
   }
+}
+
+/** As an endpoint sees it: a WebSocket that HTTP/2 opens by CONNECT is opened by GET there (RFC 8441 §5). */
+function nameOf({ method, target }: RequestEntry): string {
+  return `${method === 'CONNECT' ? 'GET' : method} ${target}`
 }

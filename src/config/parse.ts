@@ -74,12 +74,16 @@ interface Token {
 // regular expression compiled near the end of the stack is fatal, not an exception). So depth is measured without.
 function offsetBelow(tokens: readonly unknown[], depthLimit: number): number | undefined {
   const waiting = tokens.map((token) => ({ token: token as Token, depth: 0 }))
+  const visit = (child: unknown, depth: number): void => {
+    if (typeof child === 'object' && child !== null) waiting.push({ token: child, depth })
+  }
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { token, depth } = next
     if (depth > depthLimit) return token.offset ?? 0
-    const children = [token.value, ...(token.items ?? []).flatMap(({ key, value }) => [key, value])]
-    for (const child of children) {
-      if (typeof child === 'object' && child !== null) waiting.push({ token: child, depth: depth + 1 })
+    visit(token.value, depth + 1)
+    for (const { key, value } of token.items ?? []) {
+      visit(key, depth + 1)
+      visit(value, depth + 1)
     }
   }
   return undefined

@@ -59,6 +59,21 @@ function headBytes(contentBytes: number): number {
 
 /** An object identifier as people write it, `2.5.29.17`; empty where it is cut off or padded. X.690 §8.19. */
 export function objectIdentifier({ content }: DerElement): string {
+  if (content.length > identifierBytesMax) return ''
+  const bytes = content.toString('latin1')
+  const known = knownIdentifiers.get(bytes)
+  if (known !== undefined) return known
+  const text = identifierText(content)
+  if (knownIdentifiers.size < identifiersKeptMax) knownIdentifiers.set(bytes, text)
+  return text
+}
+
+/** Certificates are made of a few dozen; no known one is longer than twenty bytes. */
+const knownIdentifiers = new Map<string, string>()
+const identifiersKeptMax = 1_024
+const identifierBytesMax = 64
+
+function identifierText(content: Buffer): string {
   const arcs: number[] = []
   let arc = 0
   let isInside = false

@@ -160,9 +160,11 @@ function timeMs({ tag, content }: DerElement): number | undefined {
   const text = content.toString('latin1')
   const isShort = tag === utcTimeTag && /^\d{12}Z$/.test(text)
   if (!isShort && !(tag === generalizedTimeTag && /^\d{14}Z$/.test(text))) return undefined
-  const full = isShort ? `${text < '5' ? '20' : '19'}${text}` : text
-  const [month, day, hour, minute, second] = [4, 6, 8, 10, 12].map((at) => full.slice(at, at + 2))
-  const iso = `${full.slice(0, 4)}-${month}-${day}T${hour}:${minute}:${second}.000Z`
-  const timeMs = Date.parse(iso)
-  return Number.isNaN(timeMs) || new Date(timeMs).toISOString() !== iso ? undefined : timeMs
+  const digits = isShort ? `${text < '5' ? '20' : '19'}${text}` : text
+  const at = (start: number): number => Number(digits.slice(start, start + 2))
+  const [month, day, hour, minute, second] = [at(4), at(6), at(8), at(10), at(12)]
+  const year = Number(digits.slice(0, 4))
+  const time = Date.UTC(year, month - 1, day, hour, minute, second)
+  const isReal = year >= 1000 && month >= 1 && month <= 12 && hour < 24 && minute < 60 && second < 60
+  return isReal && new Date(time).getUTCDate() === day ? time : undefined
 }

@@ -14,6 +14,8 @@ import { Client, Traffic } from './traffic.js'
 const changes = 20
 const connections = 64
 const deadlineMs = 600_000
+/** How often the memory is looked at while reloads go on. */
+const memoryLooks = 10
 
 await main()
 
@@ -138,16 +140,16 @@ async function touchAll(sites: Sites, server: ChildProcess): Promise<void> {
 async function reloadOften(peer: Peer, running: Running & { reloads: number; traffic: Traffic }): Promise<void> {
   const { server, reloads, traffic } = running
   const turns = peer === hostward ? reloads : 3
-  const before = { ...traffic.count, kib: residentKiB(server) }
-  for (let turn = 0; turn < turns; turn += 1) await changed(peer, running, `turn-${turn}`)
+  const before = { ...traffic.count }
+  const mib = [residentMiB(server)]
+  for (let turn = 0; turn < turns; turn += 1) {
+    await changed(peer, running, `turn-${turn}`)
+    if ((turn + 1) % Math.ceil(turns / memoryLooks) === 0) mib.push(residentMiB(server))
+  }
   const { requests, failed, closed } = traffic.count
   const facts = `${requests - before.requests} requests, ${failed - before.failed} failed, ${closed - before.closed} connections closed`
   tell(peer, `${turns} reloads under traffic`, facts)
-  tell(
-    peer,
-    'memory before and after them',
-    `${Math.round(before.kib / 1024)} and ${Math.round(residentKiB(server) / 1024)} MiB`,
-  )
+  tell(peer, 'memory before, between and after them', `${mib.join(', ')} MiB`)
 }
 
 function tell({ name }: Peer, what: string, result: string): void {
@@ -167,6 +169,10 @@ function residentKiB({ pid = 0 }: ChildProcess): number {
   return [String(pid), ...children].reduce((sum, each) => {
     return sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${each}/status`, 'utf8'))?.[1] ?? 0)
   }, 0)
+}
+
+function residentMiB(server: ChildProcess): number {
+  return Math.round(residentKiB(server) / 1024)
 }
 
 function reloadLines({ folder }: Sites): Record<string, unknown>[] {

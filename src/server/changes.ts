@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { differenceOf } from '../files/difference.js'
 import type { ServingSite } from './sites.js'
-import type { Snapshot } from './snapshot.js'
 
 /** Sites that came, went, or mean something else than before, by their first host. */
 export interface Changes {
@@ -15,23 +14,23 @@ export interface Changes {
 /** What of a snapshot is compared. */
 type Served = { readonly sites: readonly ServingSite[] }
 
-/** Compares what two snapshots serve. Sites that are the same object cost next to nothing. */
-export function changesBetween(before: Served, after: Served): Changes {
+const sitesAStep = 100
+
+/** Compares what two snapshots serve, in steps. Sites that are the same object cost next to nothing. */
+export function* changesBetween(before: Served, after: Served): Generator<void, Changes> {
   const difference = differenceOf<ServingSite, ServingSite>(before.sites, after.sites)
   const gone = byId(difference.gone)
   const come = byId(difference.come)
+  yield
   const added = [...come.keys()].filter((id) => !gone.has(id))
   const removed = [...gone.keys()].filter((id) => !come.has(id))
-  const changed = [...come].flatMap(([id, site]) => {
+  const changed: string[] = []
+  for (const [index, [id, site]] of [...come].entries()) {
+    if (index % sitesAStep === 0) yield
     const earlier = gone.get(id)
-    return earlier === undefined || isSameSite(earlier, site) ? [] : [id]
-  })
+    if (earlier !== undefined && !isSameSite(earlier, site)) changed.push(id)
+  }
   return { added, removed, changed }
-}
-
-/** Whether the same configuration shows other certificates. */
-export function hasOtherCertificates(before: Snapshot, after: Snapshot): boolean {
-  return changesBetween(before, after).changed.length > 0 || before.fallback !== after.fallback
 }
 
 /** Whether two sites mean the same, wherever they stand; the text of a file that one takes in has a hash. */

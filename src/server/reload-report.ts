@@ -4,19 +4,29 @@ import { differenceOf } from '../files/difference.js'
 import type { Log } from '../telemetry/log.js'
 import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
-import { changesBetween } from './changes.js'
+import type { Changes } from './changes.js'
 import type { LoadOutcome } from './load.js'
 import { firstOf, type NamedSites, namedSites } from './named-sites.js'
 import { ownDefects, siteDefects } from './pair-defects.js'
 import type { DegradedSite, ServingSite } from './sites.js'
 import type { Snapshot } from './snapshot.js'
 
-/** Tells of pairs that serve from now on, and of pairs whose files cannot be used as they are. */
-export function reportCertificates(log: Log, { certificates }: LoadOutcome, snapshot: Snapshot | undefined): void {
+/** Tells, in steps, of pairs that serve from now on, and of pairs whose files cannot be used as they are. */
+export function* reportCertificates(
+  log: Log,
+  { certificates }: LoadOutcome,
+  snapshot: Snapshot | undefined,
+): Generator<void, void> {
   if (certificates.accepted.length + certificates.pending.length === 0) return
   const users = usersByPair(snapshot)
-  for (const pair of certificates.accepted) reportAccepted(log, pair, users.get(pairKey(pair.files)) ?? [])
-  for (const pair of certificates.pending) reportPending(log, pair, users.get(pairKey(pair.files)) ?? [])
+  for (const pair of certificates.accepted) {
+    yield
+    reportAccepted(log, pair, users.get(pairKey(pair.files)) ?? [])
+  }
+  for (const pair of certificates.pending) {
+    yield
+    reportPending(log, pair, users.get(pairKey(pair.files)) ?? [])
+  }
 }
 
 function reportAccepted(log: Log, pair: ShelvedPair, users: readonly ServingSite[]): void {
@@ -54,12 +64,13 @@ export interface Replacement {
   readonly previous: Snapshot | undefined
 }
 
-/** Tells what certificates that were in service before lack for sites whose hosts are new. */
-export function reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): void {
+/** Tells, in steps, what certificates that were in service before lack for sites whose hosts are new. */
+export function* reportNewHosts(log: Log, { outcome, snapshot, previous }: Replacement): Generator<void, void> {
   const told = new Set(outcome.certificates.accepted.map(({ certificate }) => certificate))
   const { gone, come } = differenceOf(previous?.sites ?? [], snapshot.sites)
   const hosts = new Map(gone.map(({ vhost }) => [vhost.id, vhost.hosts.join()]))
   for (const site of come) {
+    yield
     if (hosts.get(site.vhost.id) === site.vhost.hosts.join()) continue
     for (const certificate of site.certificates) {
       if (told.has(certificate)) continue
@@ -76,12 +87,18 @@ export interface ReloadCost {
   readonly blockedMs: number
 }
 
+/** A snapshot that serves, what it has changed, and at what cost. */
+export interface AppliedReload {
+  readonly snapshot: Snapshot
+  readonly changes: Changes
+  readonly cost: ReloadCost
+}
+
 /** Tells that another snapshot serves, and what it changes. */
 export function reportReloaded(
   log: Log,
-  { snapshot, previous, cost }: { readonly snapshot: Snapshot; readonly previous: Snapshot; readonly cost: ReloadCost },
+  { snapshot, changes: { added, removed, changed }, cost }: AppliedReload,
 ): void {
-  const { added, removed, changed } = changesBetween(previous, snapshot)
   const degraded = snapshot.degraded.map(({ vhost }) => vhost)
   log.info('config_reloaded', 'the configuration is in service', {
     generation: snapshot.generation,

@@ -7,9 +7,9 @@ import { Slices } from '../files/slices.js'
 import type { Log } from '../telemetry/log.js'
 import type { EndpointObserver } from '../upstream/endpoint-options.js'
 import type { PendingTimes, ShelvedPair } from './certificate-shelf.js'
-import { hasOtherCertificates } from './changes.js'
-import { load, snapshotOf, type UsableConfig } from './load.js'
-import { type ReloadCost, reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
+import { changesBetween } from './changes.js'
+import { type LoadOutcome, load, snapshotOf, type UsableConfig } from './load.js'
+import { reportCertificates, reportDegraded, reportNewHosts, reportReloaded } from './reload-report.js'
 import type { Snapshot } from './snapshot.js'
 import { Stock } from './stock.js'
 
@@ -28,6 +28,13 @@ export interface ReloadOptions {
 }
 
 type ChangedFiles = ReadonlySet<string> | 'all'
+
+/** What has been put into service, if anything has, and since when. */
+interface Applied {
+  readonly previous: Snapshot | undefined
+  readonly startedMs: number
+  readonly slices: Slices
+}
 
 /** Follows the files of one configuration. Closed by its owner. */
 export class Reload {
@@ -92,26 +99,34 @@ export class Reload {
     clearTimeout(this.#rejectedTimer)
     if (outcome.snapshot !== undefined && errors.length > 0) this.#retryRejected()
     await slices.pause()
-    const current = this.#options.current()
-    reportCertificates(this.#options.log(), outcome, current)
+    await slices.run(reportCertificates(this.#options.log(), outcome, this.#options.current()))
     if (errors.length > 0) this.#reportRejected(errors, previous)
     else this.#toldErrors = ''
-    if (current !== undefined && current !== previous) {
-      reportNewHosts(this.#options.log(), { outcome, snapshot: current, previous })
-      await slices.pause()
-      const durationMs = performance.now() - startedMs
-      this.#reportApplied(current, previous, { durationMs, blockedMs: slices.longestMs })
-    }
+    await this.#reportApplied(outcome, { previous, startedMs, slices })
+    return errors
+  }
+
+  async #reportApplied(outcome: LoadOutcome, { previous, startedMs, slices }: Applied): Promise<void> {
+    const snapshot = this.#options.current()
+    const changes = snapshot && previous && (await slices.run(changesBetween(previous, snapshot)))
+    const isNew = snapshot !== undefined && snapshot !== previous
+    if (isNew) await slices.run(reportNewHosts(this.#options.log(), { outcome, snapshot, previous }))
     await slices.pause()
     this.#follow()
-    return errors
+    if (!isNew) return
+    reportDegraded(this.#options.log(), snapshot, previous)
+    if (changes === undefined) return
+    await slices.pause()
+    const cost = { durationMs: performance.now() - startedMs, blockedMs: slices.longestMs }
+    reportReloaded(this.#options.log(), { snapshot, changes, cost })
   }
 
   // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.
   async #applyRenewals(previous: Snapshot | undefined, slices: Slices): Promise<void> {
     if (this.#inService === undefined || previous === undefined) return
     const renewed = await snapshotOf(this.#inService, { stock: this.#stock, previous }, slices)
-    if (hasOtherCertificates(previous, renewed)) await this.#options.apply(renewed)
+    const { changed } = await slices.run(changesBetween(previous, renewed))
+    if (changed.length > 0 || previous.fallback !== renewed.fallback) await this.#options.apply(renewed)
   }
 
   #reportRejected(errors: readonly ConfigError[], previous: Snapshot | undefined): void {
@@ -121,11 +136,6 @@ export class Reload {
     const message =
       previous === undefined ? 'the configuration has mistakes' : 'the configuration has mistakes; nothing was changed'
     this.#options.log().error('config_rejected', message, { errors })
-  }
-
-  #reportApplied(snapshot: Snapshot, previous: Snapshot | undefined, cost: ReloadCost): void {
-    reportDegraded(this.#options.log(), snapshot, previous)
-    if (previous !== undefined) reportReloaded(this.#options.log(), { snapshot, previous, cost })
   }
 
   #follow(): void {

@@ -1,4 +1,5 @@
 // The sites of the benchmark on disk: each its own file for Hostward, its own certificate for everybody.
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Issuer } from './issue.js'
@@ -24,6 +25,8 @@ export async function makeSites(folder: string, count: number): Promise<Sites> {
     writeFileSync(join(folder, `certs/${index}.key`), key, { mode: 0o600 })
     writeFileSync(join(folder, `bundles/${hostOf(index)}.pem`), certificate + key, { mode: 0o600 })
   }
+  // The first server would start beside the writing of all this.
+  execFileSync('sync')
   return { folder, count }
 }
 

@@ -24,6 +24,8 @@ export interface FileWatchOptions {
 const looksAtOnce = 16
 /** A look costs twenty microseconds; of more files than these a poll looks at some after the others. */
 const looksAPollMax = 2_000
+/** Few enough that an event was dropped only where there were many more. */
+const signalsOfAFlood = 1_000
 /** Events come in bundles. */
 const bundleMs = 10
 // Something that is written without pause must not hold back what else has changed.
@@ -47,6 +49,9 @@ export class FileWatch {
   #timer: NodeJS.Timeout | undefined
   #timerDueMs = Number.POSITIVE_INFINITY
   #looking: Promise<unknown> = Promise.resolve()
+  /** How many came since all was looked at. */
+  #signals = 0
+  #floodTimer: NodeJS.Timeout | undefined
   #isClosed = false
   #unsettledSinceMs: number | undefined
 
@@ -55,7 +60,7 @@ export class FileWatch {
     this.#nextPollMs = performance.now() + options.pollMs
     if (!options.watch) return
     this.#index = new DirectoryIndex({
-      onSignal: (files) => this.#hurry(files),
+      onSignal: (files) => this.#signalled(files),
       onError: (error) => this.#reportSignalLost(error),
     })
     this.#schedule(options.pollMs)
@@ -86,6 +91,7 @@ export class FileWatch {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#floodTimer)
     this.#index?.close()
     await this.#looking
   }
@@ -94,6 +100,21 @@ export class FileWatch {
     this.#due.delete(file)
     this.#moved.delete(file)
     this.#index?.delete(file)
+  }
+
+  // The system keeps so many events (16,384 on Linux) and drops the others; of that, nobody hears. So after many, all is looked at.
+  #signalled(files: Iterable<WatchedFile>): void {
+    this.#hurry(files)
+    this.#signals += 1
+    if (this.#signals < signalsOfAFlood || this.#isClosed) return
+    this.#floodTimer ??= setTimeout(() => this.#lookAtAll(), this.#options.debounceMs)
+    this.#floodTimer.refresh()
+  }
+
+  #lookAtAll(): void {
+    this.#signals = 0
+    this.#floodTimer = undefined
+    this.#hurry(this.#files.values())
   }
 
   #hurry(files: Iterable<WatchedFile>): void {

@@ -1,7 +1,16 @@
 // Changes on disk as editors and certificate tools make them, on real directories.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -181,6 +190,30 @@ test('a closed watch reports nothing and leaves no timer or handle', async () =>
   writeFileSync(path, 'y')
   assert.equal(await observed.reportBeyond(1, 100), false)
   assert.deepEqual(handles(), before)
+})
+
+test('a flood of changes that the system cannot keep in mind is seen whole, without the poll', async () => {
+  const directory = folder()
+  const paths = Array.from({ length: 6_000 }, (_, index) => join(directory, `file${index}`))
+  for (const path of paths) writeFileSync(path, 'old')
+  const observed = new Observed({ pollMs: never })
+  observed.watch.setFiles(versions(...paths))
+  const [first = ''] = paths
+  // Once it is told, all has been looked at and the directory is under watch.
+  assert.deepEqual(await observed.report(() => writeFileSync(first, 'once')), [first])
+  // Nobody reads the system's queue meanwhile.
+  for (const path of paths) {
+    writeFileSync(`${path}.new`, 'new')
+    renameSync(`${path}.new`, path)
+  }
+  const seen = new Set<string>()
+  const startMs = performance.now()
+  while (seen.size < paths.length && performance.now() - startMs < deadlineMs) {
+    await observed.reportBeyond(observed.reports.length, 1_000)
+    for (const report of observed.reports) for (const path of report) seen.add(path)
+  }
+  await observed.watch.close()
+  assert.equal(seen.size, paths.length)
 })
 
 test('a directory of many files takes one watch of the system', { skip: process.platform !== 'linux' }, async () => {

@@ -51,7 +51,7 @@ export class HostConflicts<Site extends Claimant> {
     sites: readonly Site[],
     holders: HostHolders = () => undefined,
   ): Generator<void, ReadonlyMap<Site, readonly ConfigError[]>> {
-    const isFree = this.#replace(differenceOf(this.#sites, sites))
+    const isFree = yield* this.#replace(differenceOf(this.#sites, sites))
     this.#sites = sites
     if (isFree) return new Map()
     const count = new ClaimCount<Site>(holders)
@@ -66,16 +66,22 @@ export class HostConflicts<Site extends Claimant> {
   }
 
   /** Whether the names of all sites are free where they were without those that have gone. Otherwise all must be counted. */
-  #replace({ gone, come }: Difference<Site>): boolean {
+  *#replace({ gone, come }: Difference<Site>): Generator<void, boolean> {
     for (const site of gone) for (const key of keysOf(site)) this.#owners.delete(key)
-    for (const site of come) {
-      for (const claim of site.claims) {
-        for (const listener of site.listeners) {
-          const key = keyOf(listener, claim)
-          const owner = this.#owners.get(key)
-          if (owner !== undefined && owner.site !== site) return false
-          this.#owners.set(key, { site, claim })
-        }
+    for (const [index, site] of come.entries()) {
+      if (index % sitesAStep === 0) yield
+      if (!this.#take(site)) return false
+    }
+    return true
+  }
+
+  #take(site: Site): boolean {
+    for (const claim of site.claims) {
+      for (const listener of site.listeners) {
+        const key = keyOf(listener, claim)
+        const owner = this.#owners.get(key)
+        if (owner !== undefined && owner.site !== site) return false
+        this.#owners.set(key, { site, claim })
       }
     }
     return true

@@ -68,6 +68,8 @@ export interface RefreshOutcome {
   readonly pending: readonly ShelvedPair[]
 }
 
+const pairsAStep = 200
+
 /** The pairs in use. */
 export class CertificateShelf {
   readonly #clock: () => number
@@ -96,7 +98,7 @@ export class CertificateShelf {
     const { come } = this.retain(wanted)
     // Until every pair of them has a slot, none of them counts as known.
     this.#wanted = []
-    const stale = this.#stale(come, changed)
+    const stale = await slices.run(this.#stale(come, changed))
     const outcome = { accepted: [] as ShelvedPair[], pending: [] as ShelvedPair[] }
     const nowMs = this.#clock()
     for (const [key, files] of stale) this.#readings.ask(key, requestFor(files, { slot: this.#slots.get(key), nowMs }))
@@ -124,14 +126,19 @@ export class CertificateShelf {
     return difference
   }
 
-  #stale(come: readonly CertificateFiles[], changed: ReadonlySet<string> | 'all'): Map<string, CertificateFiles> {
+  *#stale(
+    come: readonly CertificateFiles[],
+    changed: ReadonlySet<string> | 'all',
+  ): Generator<void, ReadonlyMap<string, CertificateFiles>> {
     const stale = new Map<string, CertificateFiles>()
-    for (const each of come) {
+    for (const [index, each] of come.entries()) {
+      if (index % pairsAStep === 0) yield
       const key = pairKey(each)
       const slot = this.#slots.get(key)
       if (slot === undefined) stale.set(key, each)
       else this.#slots.set(key, { ...slot, files: each })
     }
+    yield
     for (const [key, slot] of this.#slots) if (!isCurrent(slot, changed)) stale.set(key, slot.files)
     return stale
   }

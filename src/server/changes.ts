@@ -19,7 +19,9 @@ const sitesAStep = 100
 /** Compares what two snapshots serve, in steps. Sites that are the same object cost next to nothing. */
 export function* changesBetween(before: Served, after: Served): Generator<void, Changes> {
   const difference = differenceOf<ServingSite, ServingSite>(before.sites, after.sites)
+  yield
   const gone = byId(difference.gone)
+  yield
   const come = byId(difference.come)
   yield
   const added = [...come.keys()].filter((id) => !gone.has(id))

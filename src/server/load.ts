@@ -97,7 +97,8 @@ export async function snapshotOf(
 ): Promise<Snapshot> {
   const { config } = usable
   await slices.pause()
-  const sites = resolveSites(usable, stock, previous === undefined ? [] : sitesUnder(config, previous))
+  const earlier = previous === undefined ? [] : sitesUnder(config, previous)
+  const sites = await slices.run(resolveSites(usable, stock, earlier))
   const fallback =
     config.fallbackCertificate === undefined ? undefined : stock.certificates.get(config.fallbackCertificate)
   await slices.pause()

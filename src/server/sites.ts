@@ -33,15 +33,16 @@ export interface ResolvedSites {
 /** What files of sites are read into. */
 type Shelves = Pick<Stock, 'certificates' | 'upstreamTls' | 'clientTrusts'>
 
-/** Decides for each site of a loaded configuration; what serves as before is the same object as in `previous`. */
-export function resolveSites(
+/** Decides for each site of a loaded configuration, in steps; what serves as before is the same object as in `previous`. */
+export function* resolveSites(
   loaded: LoadedConfig & { readonly config: Config },
   stock: Shelves,
   previous: readonly ServingSite[],
-): ResolvedSites {
+): Generator<void, ResolvedSites> {
   const { vhosts, reload } = loaded.config
   const before = new EarlierSites(previous, vhosts)
-  const { sound, degraded, closed } = judgeAll(vhosts, before, { ...stock, renewalGraceMs: reload.renewalGraceMs })
+  const by = { ...stock, renewalGraceMs: reload.renewalGraceMs }
+  const { sound, degraded, closed } = yield* judgeAll(vhosts, before, by)
   const unservable = [...closed.map(brokenByFile), ...brokenByMistakes(loaded)]
   const kept: ServingSite[] = []
   const orphans = new Orphans(unservable.length === 0 ? [] : orphansOf(previous, sound))
@@ -57,6 +58,8 @@ export function resolveSites(
   return { serving: [...sound, ...kept.map((site) => before.shared(site))], degraded }
 }
 
+const sitesAStep = 200
+
 interface JudgedSites {
   readonly sound: readonly ServingSite[]
   readonly degraded: DegradedSite[]
@@ -64,11 +67,12 @@ interface JudgedSites {
 }
 
 /** All sites that can be read, those that nothing has happened to at next to no cost. */
-function judgeAll(vhosts: readonly VhostConfig[], before: EarlierSites, by: Judging): JudgedSites {
+function* judgeAll(vhosts: readonly VhostConfig[], before: EarlierSites, by: Judging): Generator<void, JudgedSites> {
   const sound: ServingSite[] = []
   const degraded: DegradedSite[] = []
   const closed: JudgedSite[] = []
   for (const [index, vhost] of vhosts.entries()) {
+    if (index % sitesAStep === 0) yield
     const earlier = before.siteOf(vhost, index)
     if (earlier !== undefined && isAsBefore(earlier, by)) {
       sound.push(earlier)

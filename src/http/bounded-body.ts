@@ -1,33 +1,24 @@
 // A request's body that may not be longer than its site allows: what exceeds that is broken off, so that it never looks complete
 // to an endpoint. Used where the length of a body is not announced; an announced one is refused before it comes.
-import { type BodySink, type BodySource, unknownLength } from '../wire/body.js'
+import type { BodySink, BodySource } from '../wire/body.js'
 import { Failure } from '../wire/failure.js'
 import type { HeaderBlock } from '../wire/header-block.js'
+import { PassingBody } from './passing-body.js'
 
 /** What a body that is longer than its site allows is answered with. */
 export const bodyTooLarge = new Failure('body_too_large', 'more than limits.requestBodyBytes of the site')
 
-/** A body under a bound. */
-export class BoundedBody implements BodySource {
-  readonly lengthBytes = unknownLength
-  readonly #source: BodySource
+/** A body of unknown length under a bound. */
+export class BoundedBody extends PassingBody {
   readonly #bytesMax: number
 
   constructor(source: BodySource, bytesMax: number) {
-    this.#source = source
+    super(source)
     this.#bytesMax = bytesMax
   }
 
-  flow(sink: BodySink): void {
-    this.#source.flow(new BoundedSink({ source: this.#source, sink, bytesMax: this.#bytesMax }))
-  }
-
-  resume(): void {
-    this.#source.resume()
-  }
-
-  abort(failure: Failure): void {
-    this.#source.abort(failure)
+  protected sinkBefore(sink: BodySink): BodySink {
+    return new BoundedSink({ source: this.source, sink, bytesMax: this.#bytesMax })
   }
 }
 

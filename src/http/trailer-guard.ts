@@ -4,6 +4,7 @@ import type { BodySink, BodySource } from '../wire/body.js'
 import type { Failure } from '../wire/failure.js'
 import { isAlike, isKnownName } from '../wire/field-names.js'
 import type { HeaderBlock } from '../wire/header-block.js'
+import { PassingBody } from './passing-body.js'
 
 /** Some names and their look-alikes. */
 export class TrailerGuard {
@@ -37,29 +38,16 @@ export function guardTrailers(body: BodySource, guard: TrailerGuard | undefined)
   return guard === undefined ? body : new GuardedBody(body, guard)
 }
 
-class GuardedBody implements BodySource {
-  readonly #source: BodySource
+class GuardedBody extends PassingBody {
   readonly #guard: TrailerGuard
 
   constructor(source: BodySource, guard: TrailerGuard) {
-    this.#source = source
+    super(source)
     this.#guard = guard
   }
 
-  get lengthBytes(): number {
-    return this.#source.lengthBytes
-  }
-
-  flow(sink: BodySink): void {
-    this.#source.flow(new GuardedSink(sink, this.#guard))
-  }
-
-  resume(): void {
-    this.#source.resume()
-  }
-
-  abort(failure: Failure): void {
-    this.#source.abort(failure)
+  protected sinkBefore(sink: BodySink): BodySink {
+    return new GuardedSink(sink, this.#guard)
   }
 }
 

@@ -12,7 +12,6 @@ import { applyPolicy } from './header-policy.js'
 import type { OpenTunnel, OpenTunnels } from './open-tunnels.js'
 import { nextRequestId } from './request-id.js'
 import type { ListenerView, VirtualHost } from './routing.js'
-import { tunnelRefusal } from './tunnel-refusal.js'
 
 /** Takes a finished exchange's line. */
 export interface AccessLog {
@@ -25,6 +24,8 @@ export interface ExchangeHome {
   readonly tunnels: OpenTunnels
   /** What the listener sees at this moment. */
   view(): ListenerView
+  /** Why a tunnel would not be opened at this moment. */
+  refusalOf(tunnel: Exchange): Failure | undefined
 }
 
 /** One exchange; it is its own entry in the access log. */
@@ -171,7 +172,7 @@ export class Exchange implements ExchangeObserver, RequestEntry, OpenTunnel {
   }
 
   refusalNow(): Failure | undefined {
-    return tunnelRefusal(this, this.#home.view())
+    return this.#home.refusalOf(this)
   }
 
   /** Sends an answer of our own. */

@@ -1,6 +1,7 @@
 // The attempts of one exchange at the endpoints of its upstream: hears how each one ends, and tries again where that cannot
 // execute a request twice. Made by forwarding for each request.
-import type { ConnectionChoice, Endpoint } from '../upstream/endpoint.js'
+import type { ConnectionChoice } from '../upstream/connection-pool.js'
+import type { Endpoint } from '../upstream/endpoint.js'
 import type { AttemptObserver, Tunnel } from '../wire/attempt.js'
 import { type BodySource, unknownLength } from '../wire/body.js'
 import { nowMs } from '../wire/deadlines.js'

@@ -4,12 +4,14 @@ import type { Downstream, Refusal, RequestService } from '../wire/downstream.js'
 import { Failure } from '../wire/failure.js'
 import { admit } from './admit.js'
 import { fixedAnswer, redirectAnswer } from './answer.js'
-import { Exchange, type ExchangeHome } from './exchange.js'
+import { type AccessLog, Exchange, type ExchangeHome } from './exchange.js'
 import { forward } from './forward.js'
 import { type RequestedHost, requestedHost } from './host.js'
+import type { OpenTunnels } from './open-tunnels.js'
 import { refusalEntry } from './refusal-entry.js'
 import { actionFor, locationOf } from './routes.js'
-import type { VirtualHost } from './routing.js'
+import type { ListenerView, VirtualHost } from './routing.js'
+import { tunnelRefusal } from './tunnel-refusal.js'
 import { answerWhole } from './whole-request.js'
 
 const challengePath = '/.well-known/acme-challenge/'
@@ -20,16 +22,23 @@ const peerNotAllowed = new Failure('peer_not_allowed', 'the address is not among
 const shutOutHere = new Failure('peer_not_allowed', 'the address is no longer among those that the listener takes')
 const unknownHost = new Failure('unknown_host', 'no site on this listener claims the host')
 
-/** Answers the requests of one listener. */
-export class RequestHandler implements RequestService {
-  readonly #home: ExchangeHome
+/** What a handler is made of. */
+export type RequestHandlerOptions = Pick<ExchangeHome, 'view' | 'log' | 'tunnels'>
 
-  constructor(home: ExchangeHome) {
-    this.#home = home
+/** Answers the requests of one listener. */
+export class RequestHandler implements RequestService, ExchangeHome {
+  readonly view: () => ListenerView
+  readonly log: AccessLog
+  readonly tunnels: OpenTunnels
+
+  constructor({ view, log, tunnels }: RequestHandlerOptions) {
+    this.view = view
+    this.log = log
+    this.tunnels = tunnels
   }
 
   handle(downstream: Downstream): void {
-    const exchange = new Exchange(downstream, this.#home)
+    const exchange = new Exchange(downstream, this)
     const { view } = exchange
     if (view.allow !== undefined && !view.allow.admits(exchange)) return shutOut(exchange)
     if (view.claims !== undefined) exchange.claim = view.claims.judge(downstream)
@@ -49,8 +58,12 @@ export class RequestHandler implements RequestService {
   }
 
   refused(refusal: Refusal): void {
-    const view = this.#home.view()
-    if (view.access) this.#home.log.request(refusalEntry(refusal, view))
+    const view = this.view()
+    if (view.access) this.log.request(refusalEntry(refusal, view))
+  }
+
+  refusalOf(tunnel: Exchange): Failure | undefined {
+    return tunnelRefusal(tunnel, this.view())
   }
 }
 

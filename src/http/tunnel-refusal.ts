@@ -1,5 +1,5 @@
-// Whether a tunnel may stay open: by the rules that a request for it would be asked now. Used by exchanges that have become
-// tunnels; what it was opened with (the claims of its headers, what its handshake proved) stays as it was.
+// Whether a tunnel may stay open: by the rules that a request for it would be asked now. Used by the handler; what it was opened
+// with (the claims of its headers, what its handshake proved) stays as it was.
 import { Failure } from '../wire/failure.js'
 import { admit } from './admit.js'
 import type { Exchange } from './exchange.js'

@@ -1,8 +1,9 @@
 // How the certificates of a file hang together, without knowing the client's roots. Used by certificate-parse.ts.
 // Each signature costs a tenth of a millisecond to verify, so names and key identifiers are compared first.
+
+import type { ChainLink, ChainLinks } from './chain-link.js'
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
 import { oncePerCertificate } from './once-per-certificate.js'
-import type { ChainLink, ChainLinks } from './pem-certificates.js'
 
 /** A certificate that has issued another one of its file. */
 export interface Issuer {

@@ -3,8 +3,8 @@
 import { isIP } from 'node:net'
 import { extension, readExtensions } from './certificate-details.js'
 import { subjectOf } from './chain.js'
+import { type ChainLink, readLink } from './chain-link.js'
 import { derChildren } from './der.js'
-import { type ChainLink, readLink } from './pem-certificates.js'
 import { addressText, canonicalAddress } from './subject-names.js'
 
 /** A client's certificate and what came with it. */

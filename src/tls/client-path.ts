@@ -2,10 +2,10 @@
 // the handshake. Used by the judgement of clients. It refuses what it does not understand; it is never kinder than RFC 5280.
 import { type ExtensionMark, extensionMarks } from './certificate-extensions.js'
 import { subjectOf } from './chain.js'
+import type { ChainLink } from './chain-link.js'
 import { isRoot } from './client-trust.js'
 import { isValidAt } from './expiry.js'
 import { keyStrength } from './key-strength.js'
-import type { ChainLink } from './pem-certificates.js'
 
 /** Why no path leads to a root; `expired` also stands for what is not valid yet. */
 export interface PathRefusal {

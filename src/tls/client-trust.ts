@@ -2,8 +2,8 @@
 // the contexts of their handshakes; near its end an authority is watched like a certificate.
 import { createHash } from 'node:crypto'
 import { subjectOf } from './chain.js'
+import type { ChainLink } from './chain-link.js'
 import { type BundleMistake, readBundle } from './pem-bundle.js'
-import type { ChainLink } from './pem-certificates.js'
 
 /** A set of authorities. */
 export interface ClientTrust {

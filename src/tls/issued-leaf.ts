@@ -3,9 +3,9 @@
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { type CertificateDetails, readDetails } from './certificate-details.js'
 import { extensionMarks } from './certificate-extensions.js'
+import type { ChainLink } from './chain-link.js'
 import { type DerElement, derTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
 import { isProvable } from './ec-key-proof.js'
-import type { ChainLink } from './pem-certificates.js'
 
 /**
  * The certificate of a PEM block, where one of these authorities has signed exactly its bytes. What it says is the

@@ -1,9 +1,9 @@
 // What is wrong with a certificate that a server shows, beyond its chain, dates and key file. Pure; used by
 // certificate-parse.ts. All of it is served: clients differ in what they mind.
 import type { Chain } from './chain.js'
+import type { ChainLink } from './chain-link.js'
 import { type CertificateDefect, type DefectCode, defect } from './defects.js'
 import type { KeyStrength } from './key-strength.js'
-import type { ChainLink } from './pem-certificates.js'
 
 /** A leaf with what is known about it. */
 export interface Leaf {

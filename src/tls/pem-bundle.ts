@@ -1,7 +1,8 @@
 // Reads a bundle of certificates block by block, all or nothing. Used for authorities of clients and of upstreams, and for
 // certificates shown to upstreams: OpenSSL's loader takes an empty bundle for "the public roots" and drops what follows a bad block.
+
+import { type ChainLink, readLink } from './chain-link.js'
 import { readPem } from './pem.js'
-import { type ChainLink, readLink } from './pem-certificates.js'
 
 /** What keeps a bundle from use. */
 export interface BundleMistake {

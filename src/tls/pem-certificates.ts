@@ -1,30 +1,10 @@
 // From the bytes of a certificate file to its certificates, or to the one defect that keeps it from use. Used by
 // certificate-parse.ts. Every block is read here, because OpenSSL's loader drops what follows a bad one without a word.
-import { X509Certificate } from 'node:crypto'
-import { type CertificateDetails, readDetails } from './certificate-details.js'
+import { type ChainLink, type ChainLinks, readLink } from './chain-link.js'
 import { type CertificateDefect, defect } from './defects.js'
 import { readIssuedLeaf } from './issued-leaf.js'
 import { readPem } from './pem.js'
 import { RecentTexts } from './recent-texts.js'
-
-/** A certificate of the file, as OpenSSL and as our own reader see it. */
-export interface ChainLink {
-  /** Parsed when it is asked for, where `signer` is known. */
-  readonly x509: X509Certificate
-  readonly der: Buffer
-  /** Of the authority whose signature was verified in reading it. */
-  readonly signer: CertificateDetails | undefined
-  /** As OpenSSL writes them. */
-  readonly issuer: string
-  readonly serial: string
-  readonly fingerprint256: string
-  readonly details: CertificateDetails
-  readonly notBeforeMs: number
-  readonly notAfterMs: number
-}
-
-/** At least one certificate, in the order of the file. */
-export type ChainLinks = readonly [leaf: ChainLink, ...others: ChainLink[]]
 
 /** Reads all certificates of a file; one that cannot be parsed spoils the whole. */
 export function readCertificates(file: string, bytes: Buffer): ChainLinks | CertificateDefect {
@@ -67,18 +47,4 @@ const authorities = new RecentTexts(authoritiesMax, readLink)
 function readAuthority(pem: string): ChainLink | string {
   const link = authorities.get(pem)
   return typeof link === 'string' ? link : { ...link }
-}
-
-/** A certificate in PEM or DER, or why it cannot be parsed. */
-export function readLink(encoded: string | Buffer): ChainLink | string {
-  try {
-    const x509 = new X509Certificate(encoded)
-    const [notBeforeMs, notAfterMs] = [Date.parse(x509.validFrom), Date.parse(x509.validTo)]
-    if (Number.isNaN(notBeforeMs) || Number.isNaN(notAfterMs)) return 'its dates cannot be read'
-    const { raw: der, issuer, serialNumber: serial, fingerprint256 } = x509
-    const details = readDetails(der)
-    return { x509, der, signer: undefined, issuer, serial, fingerprint256, details, notBeforeMs, notAfterMs }
-  } catch (error) {
-    return `it cannot be parsed (${(error as Error).message})`
-  }
 }

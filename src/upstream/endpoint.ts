@@ -30,9 +30,6 @@ import type { PeerCertificate } from './tls-peer.js'
 import type { EstablishedTransport } from './transport.js'
 import { DialTarget, type TargetObserver } from './transport-target.js'
 
-export type { ConnectionChoice } from './connection-pool.js'
-export type { EndpointObserver, EndpointOptions, EndpointSettings } from './endpoint-options.js'
-
 const defaultPool: PoolLimits = { connections: 10_000, queued: 1000, queueMs: 5000 }
 const defaultPassive: PassiveOptions = { failures: 5, windowMs: 30_000, ejectMs: 10_000 }
 

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 import { BasicConstraintsExtension, Extension, KeyUsageFlags } from '@peculiar/x509'
+import { type ChainLink, readLink } from '../../src/tls/chain-link.js'
 import { intermediatesMax, pathRefusal, signaturesMax } from '../../src/tls/client-path.js'
-import { type ChainLink, readLink } from '../../src/tls/pem-certificates.js'
 import { type CertificateOptions, makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 
 const dayMs = 86_400_000

@@ -5,9 +5,9 @@ import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:cr
 import { test } from 'node:test'
 import { AuthorityKeyIdentifierExtension, SubjectKeyIdentifierExtension } from '@peculiar/x509'
 import fc from 'fast-check'
+import { type ChainLink, readLink } from '../../src/tls/chain-link.js'
 import { readIssuedLeaf } from '../../src/tls/issued-leaf.js'
 import { writePem } from '../../src/tls/pem.js'
-import { type ChainLink, readLink } from '../../src/tls/pem-certificates.js'
 import { makeAuthority, makeCertificate, type TestAuthority } from '../support/certificates.js'
 
 test('a leaf that an authority has signed says what OpenSSL says that it does', async () => {

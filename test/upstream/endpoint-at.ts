@@ -1,5 +1,6 @@
 // Endpoints under test, and requests to send to them; a test says only what it is about.
-import { Endpoint, type EndpointObserver, type EndpointOptions } from '../../src/upstream/endpoint.js'
+import { Endpoint } from '../../src/upstream/endpoint.js'
+import type { EndpointObserver, EndpointOptions } from '../../src/upstream/endpoint-options.js'
 import type { Attempt, AttemptObserver, OutgoingRequest, Tunnel } from '../../src/wire/attempt.js'
 import type { BodySink, BodySource } from '../../src/wire/body.js'
 import type { ResponseHead } from '../../src/wire/downstream.js'

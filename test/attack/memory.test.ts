@@ -12,7 +12,8 @@ import { portOf } from '../support/port.js'
 const mebibyte = 1024 * 1024
 const bodyBytes = Number(process.env['HOSTWARD_TEST_BODY_MIB'] ?? 256) * mebibyte
 const growthBytesMax = 64 * mebibyte
-const warmUpBytes = 8 * mebibyte
+/** As much as a runtime reads before it collects what it has read; newer ones read into buffers of 64 KiB. */
+const warmUpBytes = 64 * mebibyte
 const piece = Buffer.alloc(64 * 1024, 'x')
 const canWeigh = existsSync('/proc/self/status')
 

@@ -95,17 +95,16 @@ async function changeOne(peer: Peer, running: Running): Promise<void> {
 }
 
 async function changed(peer: Peer, { sites, server, port }: Running, body: string): Promise<number> {
-  let client = await Client.open(port, hostOf(0))
+  let client: Client | undefined = await Client.open(port, hostOf(0))
   const startedMs = performance.now()
   peer.change(sites, body, server)
   await until(`site 0 answers ${body}`, async () => {
-    if (client.isClosed) client = await Client.open(port, hostOf(0))
     // Others keep an open connection on what was configured when it was opened.
-    else if (peer !== hostward) {
-      client.close()
-      client = await Client.open(port, hostOf(0))
+    if (peer !== hostward || client?.isClosed !== false) {
+      client?.close()
+      client = await Client.open(port, hostOf(0)).catch(() => undefined)
     }
-    return (await client.ask(hostOf(0))) === body
+    return (await client?.ask(hostOf(0))) === body
   })
   client.close()
   return performance.now() - startedMs

@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
 import { hostOf, type Sites } from './sites.js'
 
+/** A server that says nothing for so long has lost the connection. */
+const silenceMs = 10_000
+
 /** One connection over HTTP/1.1. */
 export class Client {
   readonly #socket: TLSSocket
@@ -29,6 +32,7 @@ export class Client {
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
     })
+    socket.setTimeout(silenceMs, () => socket.destroy(new Error('no answer')))
     await once(socket, 'secureConnect')
     return new Client(socket)
   }

@@ -9,13 +9,13 @@ import type { AddressesConfig, AddressSetConfig, ListenerConfig } from './config
 import type { ConfigError, Place } from './config-error.js'
 import { didYouMean } from './did-you-mean.js'
 import type { TextFile } from './files.js'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import type { Source } from './parse.js'
 import { printable, shown } from './printable.js'
 import type { MainInput } from './schema.js'
 import { unreadableFiles } from './taken-in.js'
 import type { Texts } from './texts.js'
-import { isMap, listAt, valueAt } from './value.js'
+import { isMap, listAt, type Path, valueAt } from './value.js'
 
 const mistakesToldMax = 5
 

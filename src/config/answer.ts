@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import type { Answer, ForwardAnswer, RouteConfig } from './config.js'
-import type { Path } from './mistake.js'
 import type { Source } from './parse.js'
 import type { UpstreamInput, UpstreamReference } from './schema-upstream.js'
 import type { VhostInput } from './schema-vhost.js'
 import { timeoutsOf } from './upstream.js'
 import type { UpstreamDirectory } from './upstream-directory.js'
+import type { Path } from './value.js'
 
 /** Where an answer stands, and what it may refer to. */
 export interface AnswerPosition {

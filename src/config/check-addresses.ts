@@ -2,9 +2,9 @@
 // as check.ts does.
 
 import { undefinedSets } from './address-sets.js'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import { shown } from './printable.js'
-import { isMap, type ValueMap, valueAt } from './value.js'
+import { isMap, type Path, type ValueMap, valueAt } from './value.js'
 
 /** Whether a listener looks for PROXY headers. */
 export function readsProxyProtocol(listener: ValueMap): boolean {

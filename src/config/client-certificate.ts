@@ -5,13 +5,13 @@ import { dirname, resolve } from 'node:path'
 import { type ListenerSketch, servingListeners } from './check.js'
 import { isConnectionHeader } from './check-headers.js'
 import type { ClientCertificateConfig } from './config.js'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import type { Source } from './parse.js'
 import { shown } from './printable.js'
 import type { VhostInput } from './schema-vhost.js'
 import { type Surrounding, unreadableFiles } from './taken-in.js'
 import type { Texts } from './texts.js'
-import { isMap, type ValueMap } from './value.js'
+import { isMap, type Path, type ValueMap } from './value.js'
 
 /** Mistakes under `clientCertificate`; `listeners` are all there are. */
 export function checkClientCertificate(

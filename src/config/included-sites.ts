@@ -4,7 +4,7 @@
 import { servingListeners } from './check.js'
 import { checkUpstreams, upstreamNames } from './check-upstreams.js'
 import type { ConfigError, Place } from './config-error.js'
-import { isWithin, locate, type Mistake, type Path, rebase } from './mistake.js'
+import { isWithin, locate, type Mistake, rebase } from './mistake.js'
 import type { ParseResult, Source } from './parse.js'
 import { shown } from './printable.js'
 import type { MainInput } from './schema.js'
@@ -13,7 +13,7 @@ import { type ReadSite, readClaims, readSite, type SiteContext } from './site.js
 import { toUpstreams } from './upstream.js'
 import type { UpstreamConfig } from './upstream-config.js'
 import { validate } from './validate.js'
-import { isMap, listAt, type ValueMap } from './value.js'
+import { isMap, listAt, type Path, type ValueMap } from './value.js'
 
 /** An included file, and what it is read with. */
 export interface IncludedFile {

@@ -3,9 +3,7 @@
 
 import type { ConfigError, Place } from './config-error.js'
 import { printable } from './printable.js'
-
-/** The way from the root of a file to a value: keys and indexes. */
-export type Path = readonly (string | number)[]
+import type { Path } from './value.js'
 
 /** What a mistake points at: the key, or the value (of a missing key the parent's). */
 export type Aim = 'key' | 'value'

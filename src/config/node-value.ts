@@ -2,8 +2,9 @@
 // lines of aliases to aliases would otherwise stand for more than memory holds.
 
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import { shown } from './printable.js'
+import type { Path } from './value.js'
 
 /** A document as plain values: maps have no prototype, mistaken parts are undefined. */
 export interface NodeValue {

@@ -2,7 +2,8 @@
 // Used by parse.ts.
 
 import { isAlias, isMap, isScalar, isSeq, type ParsedNode } from 'yaml'
-import type { Aim, Path } from './mistake.js'
+import type { Aim } from './mistake.js'
+import type { Path } from './value.js'
 
 /** The offset of a value, and of what lies below it; a number alone where nothing does. */
 export type Outline = number | { readonly at: number; readonly below: ReadonlyMap<string, OutlineEntry> }

@@ -3,9 +3,10 @@
 
 import { Composer, type Document, isScalar, LineCounter, Parser } from 'yaml'
 import type { ConfigError, Place } from './config-error.js'
-import { type Aim, type Locator, locate, type Mistake, type Path } from './mistake.js'
+import { type Aim, type Locator, locate, type Mistake } from './mistake.js'
 import { toValue } from './node-value.js'
 import { offsetAt, outlineOf } from './outline.js'
+import type { Path } from './value.js'
 import { explainYamlErrors, type TextError } from './yaml-errors.js'
 
 /** A readable file. */

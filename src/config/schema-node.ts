@@ -2,7 +2,7 @@
 // reference, so that both say what the schema says.
 
 import { z } from 'zod'
-import type { Path } from './mistake.js'
+import type { Path } from './value.js'
 
 /** The part of JSON Schema that our schemas use. */
 export interface SchemaNode {

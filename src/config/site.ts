@@ -12,14 +12,14 @@ import type { ConfigError } from './config-error.js'
 import { readErrorPages } from './error-pages.js'
 import { toHeaders } from './header-policy.js'
 import type { Claimant, HostClaim } from './host-conflicts.js'
-import { isWithin, locate, type Path, rebase } from './mistake.js'
+import { isWithin, locate, rebase } from './mistake.js'
 import type { Source } from './parse.js'
 import type { MainInput } from './schema.js'
 import { type VhostInput, vhostSchema } from './schema-vhost.js'
 import type { Texts } from './texts.js'
 import type { UpstreamDirectory } from './upstream-directory.js'
 import { validate } from './validate.js'
-import { listAt, valueAt } from './value.js'
+import { listAt, type Path, valueAt } from './value.js'
 
 /** A site that is not sound, or a file of sites that cannot be used as a whole. */
 export interface BrokenSite {

@@ -1,10 +1,10 @@
 // Whether the files that a value names can be read. Works on values that nobody has validated. Used by the checks.
 
 import { dirname, resolve } from 'node:path'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import { printable } from './printable.js'
 import type { Texts } from './texts.js'
-import { valueAt } from './value.js'
+import { type Path, valueAt } from './value.js'
 
 /** Where names of files begin, and what reads them. */
 export interface Surrounding {

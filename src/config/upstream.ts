@@ -4,7 +4,6 @@
 import { dirname, resolve } from 'node:path'
 import { type EndpointAddress, formatEndpoint } from '../net/endpoint-address.js'
 import type { Place } from './config-error.js'
-import type { Path } from './mistake.js'
 import type { Source } from './parse.js'
 import type { MainInput } from './schema.js'
 import { type UpstreamInput, upstreamSchema } from './schema-upstream.js'
@@ -19,6 +18,7 @@ import type {
   UpstreamTimeouts,
   UpstreamTlsConfig,
 } from './upstream-config.js'
+import type { Path } from './value.js'
 
 /** What upstreams inherit from the main file. */
 export type UpstreamDefaults = Pick<MainInput, 'timeouts'>

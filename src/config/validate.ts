@@ -3,10 +3,10 @@
 
 import type { z } from 'zod'
 import { didYouMean } from './did-you-mean.js'
-import type { Mistake, Path } from './mistake.js'
+import type { Mistake } from './mistake.js'
 import { shown } from './printable.js'
 import { branchOf, expectation, keysOf, nodeAt, type SchemaNode, takes, toSchemaNode, wordsOf } from './schema-node.js'
-import { isMap, valueAt } from './value.js'
+import { isMap, type Path, valueAt } from './value.js'
 
 /** What the schema makes of a value; undefined with mistakes. */
 export interface Validated<Output> {

@@ -1,6 +1,7 @@
 // Looking into values whose shape nobody has checked yet, so that all mistakes can be told at once. Never throws.
 
-import type { Path } from './mistake.js'
+/** The way from the root of a file to a value: keys and indexes. */
+export type Path = readonly (string | number)[]
 
 /** A map of a configuration file. */
 export type ValueMap = Readonly<Record<string, unknown>>

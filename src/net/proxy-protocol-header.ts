@@ -1,7 +1,6 @@
 // What a PROXY header says, whatever its version, and what the bytes received so far are. Types for the readers of both
 // versions and for the listener.
 
-import type { ProxyExtensions } from './proxy-protocol-tlv.js'
 import type { ProxiedAddresses } from './proxy-protocol-v2.js'
 
 /** A whole and sound header. */
@@ -13,6 +12,30 @@ export interface ProxyHeader {
   readonly claim: ProxiedAddresses | undefined
   /** What version 2 says beyond addresses. All of it is a claim, and none of it is a proof. */
   readonly extensions: ProxyExtensions
+}
+
+/** What the sender says of the TLS that it ended. */
+export interface ProxiedTls {
+  readonly isUsed: boolean
+  /** The client showed a certificate, on this connection or an earlier one of its session, and it was found good. */
+  readonly hasProvenCertificate: boolean
+  readonly version?: string
+  readonly commonName?: string
+}
+
+/** What the sender says about the connection that it forwards; left out what it does not say. */
+export interface ProxyExtensions {
+  /** The application protocol as bytes; senders also put lists here. */
+  readonly alpn?: Buffer
+  /** The server name that the client asked for, in the spelling of `normalizeHostname`. */
+  readonly authority?: string
+  /** At most 128 bytes that mean something to the sender. */
+  readonly uniqueId?: Buffer
+  readonly tls?: ProxiedTls
+  /** The name of the sender's network namespace. */
+  readonly namespace?: string
+  /** How many were passed over because one like it came before, or because its text is none. */
+  readonly ignoredCount: number
 }
 
 /** What is wrong with bytes that began as a header. */

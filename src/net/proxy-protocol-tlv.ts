@@ -3,31 +3,7 @@
 
 import { crc32c } from './crc32c.js'
 import { normalizeHostname } from './hostname.js'
-import type { ProxyMistake } from './proxy-protocol-header.js'
-
-/** What the sender says about the connection that it forwards; left out what it does not say. */
-export interface ProxyExtensions {
-  /** The application protocol as bytes; senders also put lists here. */
-  readonly alpn?: Buffer
-  /** The server name that the client asked for, in the spelling of `normalizeHostname`. */
-  readonly authority?: string
-  /** At most 128 bytes that mean something to the sender. */
-  readonly uniqueId?: Buffer
-  readonly tls?: ProxiedTls
-  /** The name of the sender's network namespace. */
-  readonly namespace?: string
-  /** How many were passed over because one like it came before, or because its text is none. */
-  readonly ignoredCount: number
-}
-
-/** What the sender says of the TLS that it ended. */
-export interface ProxiedTls {
-  readonly isUsed: boolean
-  /** The client showed a certificate, on this connection or an earlier one of its session, and it was found good. */
-  readonly hasProvenCertificate: boolean
-  readonly version?: string
-  readonly commonName?: string
-}
+import type { ProxiedTls, ProxyExtensions, ProxyMistake } from './proxy-protocol-header.js'
 
 /** Of a header that has none. */
 export const noExtensions: ProxyExtensions = { ignoredCount: 0 }

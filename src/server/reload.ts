@@ -29,8 +29,9 @@ export interface ReloadOptions {
 
 type ChangedFiles = ReadonlySet<string> | 'all'
 
-/** What has been put into service, if anything has, and since when. */
+/** What came of a load: mistakes that kept it from service, what served before, and since when it has been at work. */
 interface Applied {
+  readonly errors: readonly ConfigError[]
   readonly previous: Snapshot | undefined
   readonly startedMs: number
   readonly slices: Slices
@@ -99,26 +100,27 @@ export class Reload {
     clearTimeout(this.#rejectedTimer)
     if (outcome.snapshot !== undefined && errors.length > 0) this.#retryRejected()
     await slices.pause()
-    await slices.run(reportCertificates(this.#options.log(), outcome, this.#options.current()))
-    if (errors.length > 0) this.#reportRejected(errors, previous)
-    else this.#toldErrors = ''
-    await this.#reportApplied(outcome, { previous, startedMs, slices })
+    await this.#report(outcome, { errors, previous, startedMs, slices })
     return errors
   }
 
-  async #reportApplied(outcome: LoadOutcome, { previous, startedMs, slices }: Applied): Promise<void> {
+  // Everything that takes long comes first: whoever reads a line of a load is told the rest of it in the same breath.
+  async #report(outcome: LoadOutcome, { errors, previous, startedMs, slices }: Applied): Promise<void> {
     const snapshot = this.#options.current()
     const changes = snapshot && previous && (await slices.run(changesBetween(previous, snapshot)))
-    const isNew = snapshot !== undefined && snapshot !== previous
-    if (isNew) await slices.run(reportNewHosts(this.#options.log(), { outcome, snapshot, previous }))
     await slices.pause()
     this.#follow()
-    if (!isNew) return
-    reportDegraded(this.#options.log(), snapshot, previous)
-    if (changes === undefined) return
     await slices.pause()
+    const log = this.#options.log()
+    await slices.run(reportCertificates(log, outcome, snapshot))
+    if (errors.length > 0) this.#reportRejected(errors, previous)
+    else this.#toldErrors = ''
+    if (snapshot === undefined || snapshot === previous) return
+    await slices.run(reportNewHosts(log, { outcome, snapshot, previous }))
+    reportDegraded(log, snapshot, previous)
+    if (changes === undefined) return
     const cost = { durationMs: performance.now() - startedMs, blockedMs: slices.longestMs }
-    reportReloaded(this.#options.log(), { snapshot, changes, cost })
+    reportReloaded(log, { snapshot, changes, cost })
   }
 
   // A configuration may stay broken for days; the certificates of what serves must not expire meanwhile.

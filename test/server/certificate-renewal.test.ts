@@ -52,7 +52,8 @@ test('under handshakes, the RSA and EC pairs of one site are renewed one after a
       handshakes.allowAlso(callers[keyType], pair)
       await running.log.after(() => workspace.write(`${keyType}.key`, pair.key), { event: 'certificate_pending' })
       await handshakes.round()
-      await running.log.after(() => workspace.write(`${keyType}.pem`, pair.chain), { event: 'config_reloaded' })
+      const whole = { event: 'certificate_loaded', certificate: workspace.path(`${keyType}.pem`) }
+      await running.log.after(() => workspace.write(`${keyType}.pem`, pair.chain), whole)
       handshakes.allowOnly(callers[keyType], pair)
       await handshakes.round()
     }

@@ -5,6 +5,7 @@ import type { Log } from '../telemetry/log.js'
 import type { CertificateDefect, DefectAct } from '../tls/defects.js'
 import { pairKey, type ShelvedPair } from './certificate-shelf.js'
 import type { Changes } from './changes.js'
+import { grouped } from './grouped.js'
 import type { LoadOutcome } from './load.js'
 import { firstOf, type NamedSites, namedSites } from './named-sites.js'
 import { ownDefects, siteDefects } from './pair-defects.js'
@@ -146,13 +147,5 @@ function nameOf({ cert }: CertificateFiles, users: readonly ServingSite[]): Pair
 
 /** The sites of each pair, found in one pass: ten thousand pairs may be new at once. */
 function usersByPair(snapshot: Snapshot | undefined): ReadonlyMap<string, readonly ServingSite[]> {
-  const users = new Map<string, ServingSite[]>()
-  for (const site of snapshot?.sites ?? []) {
-    for (const key of new Set(site.vhost.certificates.map(pairKey))) {
-      const known = users.get(key)
-      if (known === undefined) users.set(key, [site])
-      else known.push(site)
-    }
-  }
-  return users
+  return grouped<ServingSite, string>(snapshot?.sites ?? [], ({ vhost }) => new Set(vhost.certificates.map(pairKey)))
 }

@@ -7,6 +7,7 @@ import type { BrokenSite } from '../config/site.js'
 import { differenceOf } from '../files/difference.js'
 import type { Certificate } from '../tls/certificate.js'
 import { type CertificateShelf, isOverdue, type ShelvedPair } from './certificate-shelf.js'
+import { grouped } from './grouped.js'
 import type { Stock } from './stock.js'
 
 /** A site that serves. */
@@ -149,21 +150,6 @@ class Orphans {
   #left(sites: readonly ServingSite[]): readonly ServingSite[] {
     return [...new Set(sites)].filter((site) => !this.#adopted.has(site))
   }
-}
-
-function grouped(
-  sites: readonly ServingSite[],
-  keysOf: (site: ServingSite) => readonly string[],
-): Map<string, ServingSite[]> {
-  const groups = new Map<string, ServingSite[]>()
-  for (const site of sites) {
-    for (const key of keysOf(site)) {
-      const group = groups.get(key)
-      if (group === undefined) groups.set(key, [site])
-      else group.push(site)
-    }
-  }
-  return groups
 }
 
 function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {

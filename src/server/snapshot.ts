@@ -22,6 +22,7 @@ import {
 import { AnnouncedOrigins } from './announced-origins.js'
 import { isSameMeaning } from './changes.js'
 import { clientAuthorities } from './client-authorities.js'
+import { grouped } from './grouped.js'
 import { type HandshakePlan, listenerHandshake, siteHandshake } from './handshake-plans.js'
 import type { DegradedSite, ResolvedSites, ServingSite } from './sites.js'
 import type { Stock } from './stock.js'
@@ -145,17 +146,17 @@ class CompiledBefore {
   /** Sites that are not what they were. */
   readonly gone: readonly CompiledSite[]
   /** The same by name; several may have one on listeners of their own. */
-  readonly #gone = new Map<string, CompiledSite[]>()
+  readonly #goneByName: ReadonlyMap<string, readonly CompiledSite[]>
 
   constructor(before: readonly CompiledSite[], after: readonly ServingSite[]) {
     this.gone = differenceOf(before, after).gone
-    for (const site of this.gone) this.#gone.set(site.vhost.id, [...(this.#gone.get(site.vhost.id) ?? []), site])
+    this.#goneByName = grouped(this.gone, ({ vhost }) => [vhost.id])
   }
 
   /** A site that means the same, wherever it stands. */
   sameAs(site: ServingSite | CompiledSite, sets: SiteSets): CompiledSite | undefined {
     if ('virtualHost' in site) return isSameSets(site.sets, sets) ? site : undefined
-    return this.#gone.get(site.vhost.id)?.find((each) => {
+    return this.#goneByName.get(site.vhost.id)?.find((each) => {
       return isSameMeaning(each.vhost, site.vhost) && isSameSets(each.sets, sets)
     })
   }

@@ -1,6 +1,6 @@
 // What a certificate's DER says and node:crypto on Node 20 does not: what its key may do, how far it may sign, what it
 // was signed with. Used by certificate-parse.ts; OpenSSL has parsed the bytes before, or an authority has signed them.
-import { type DerElement, derChildren, derElements, derTag, objectIdentifier } from './der.js'
+import { type DerElement, derChildren, derElements, derTag, fieldTag, objectIdentifier } from './der.js'
 
 /** The facts, as plain values. */
 export interface CertificateDetails {
@@ -55,7 +55,7 @@ export function readDetails(certificateDer: Buffer): CertificateDetails {
 
 /** The extensions by object identifier: Certificate → TBSCertificate → [3] → SEQUENCE. Of equal ones the first counts. */
 export function readExtensions(certificateDer: Buffer): ReadonlyMap<string, DerElement> {
-  const wrapper = toBeSigned(certificateDer).find(({ tag }) => tag === extensionsTag)
+  const wrapper = toBeSigned(certificateDer).find(({ tag }) => tag === fieldTag.extensions)
   const found = new Map<string, DerElement>()
   for (const each of derChildren(derChildren(wrapper)[0])) {
     const fields = derChildren(each)
@@ -80,8 +80,6 @@ export const extension = {
   tlsFeature: '1.3.6.1.5.5.7.1.24',
 } as const
 
-const versionTag = 0xa0
-const extensionsTag = 0xa3
 const keyIdTag = 0x80
 const statusRequest = 5
 
@@ -91,7 +89,7 @@ function toBeSigned(certificateDer: Buffer): DerElement[] {
 
 /** Serial number, signature, issuer, validity, subject, SubjectPublicKeyInfo and what follows, whatever the version. */
 function versionless(fields: readonly DerElement[]): readonly DerElement[] {
-  return fields[0]?.tag === versionTag ? fields.slice(1) : fields
+  return fields[0]?.tag === fieldTag.version ? fields.slice(1) : fields
 }
 
 function basicConstraints(value: DerElement | undefined): [isCa: boolean, pathLength: number | undefined] {

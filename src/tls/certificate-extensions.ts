@@ -1,6 +1,6 @@
-// Which extensions a certificate carries and which of them must be understood. Used by the path check, which refuses what
-// it does not understand whole.
-import { type DerElement, derTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
+// Which extensions a certificate carries and which of them must be understood. Used by the path check, which refuses
+// what it does not understand whole, and for leaves that are read without OpenSSL.
+import { type DerElement, derTag, fieldTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
 
 /** One extension as it is marked. */
 export interface ExtensionMark {
@@ -14,7 +14,7 @@ export function extensionMarks(certificateDer: Buffer): readonly ExtensionMark[]
   const [toBeSigned] = wholeChildren(certificate) ?? []
   const fields = wholeChildren(toBeSigned)
   if (fields === undefined) return undefined
-  const wrapper = fields.find(({ tag }) => tag === explicitExtensions)
+  const wrapper = fields.find(({ tag }) => tag === fieldTag.extensions)
   if (wrapper === undefined) return []
   const [list, ...others] = wholeChildren(wrapper) ?? []
   if (list?.tag !== derTag.sequence || others.length > 0) return undefined
@@ -22,7 +22,6 @@ export function extensionMarks(certificateDer: Buffer): readonly ExtensionMark[]
   return marks?.every((mark) => mark !== undefined) ? marks : undefined
 }
 
-const explicitExtensions = 0xa3
 const derTrue = 0xff
 
 /** `SEQUENCE { identifier, critical BOOLEAN DEFAULT FALSE, value OCTET STRING }` (RFC 5280 §4.1). */

@@ -13,9 +13,18 @@ export const derTag = {
   integer: 0x02,
   bitString: 0x03,
   octetString: 0x04,
+  null: 0x05,
   objectIdentifier: 0x06,
+  utf8String: 0x0c,
+  printableString: 0x13,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
   sequence: 0x30,
+  set: 0x31,
 } as const
+
+/** The tags of a certificate's own fields (RFC 5280 §4.1). */
+export const fieldTag = { version: 0xa0, extensions: 0xa3 } as const
 
 /** More elements side by side than any certificate has. */
 const elementsMax = 65_536

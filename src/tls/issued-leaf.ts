@@ -4,7 +4,7 @@ import { createHash, verify, X509Certificate } from 'node:crypto'
 import { type CertificateDetails, readDetails } from './certificate-details.js'
 import { extensionMarks } from './certificate-extensions.js'
 import type { ChainLink } from './chain-link.js'
-import { type DerElement, derTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
+import { type DerElement, derTag, fieldTag, objectIdentifier, wholeChildren, wholeElements } from './der.js'
 import { isProvable } from './ec-key-proof.js'
 
 /**
@@ -64,10 +64,18 @@ const algorithms: Readonly<Record<string, SignatureAlgorithm>> = {
   '1.2.840.113549.1.1.12': { hash: 'sha384', keyType: 'rsa' },
 }
 
-const { bitString, integer, objectIdentifier: identifierTag, sequence } = derTag
-const [versionTag, extensionsTag, nullTag, setTag, utf8Tag, printableTag] = [0xa0, 0xa3, 0x05, 0x31, 0x0c, 0x13]
+const { bitString, integer, sequence } = derTag
 const certificateShape = [sequence, sequence, bitString]
-const toBeSignedShape = [versionTag, integer, sequence, sequence, sequence, sequence, sequence, extensionsTag]
+const toBeSignedShape = [
+  fieldTag.version,
+  integer,
+  sequence,
+  sequence,
+  sequence,
+  sequence,
+  sequence,
+  fieldTag.extensions,
+]
 /** An INTEGER that is 2. */
 const version3 = Buffer.from([integer, 1, 2])
 
@@ -104,19 +112,20 @@ function algorithmOf(element: DerElement): SignatureAlgorithm | undefined {
 }
 
 function isNull(element: DerElement | undefined): boolean {
-  return element?.tag === nullTag && element.content.length === 0
+  return element?.tag === derTag.null && element.content.length === 0
 }
 
 /** A name of printable ASCII, one attribute after the other (RFC 5280 §4.1.2.4). */
 function isPlainName(name: DerElement | undefined): boolean {
-  return wholeChildren(name)?.every((part) => part.tag === setTag && isPlainAttribute(part)) === true
+  return wholeChildren(name)?.every((part) => part.tag === derTag.set && isPlainAttribute(part)) === true
 }
 
 function isPlainAttribute(part: DerElement): boolean {
   const [attribute, ...others] = wholeChildren(part) ?? []
   const [identifier, value, ...rest] = wholeChildren(attribute) ?? []
-  if (others.length + rest.length > 0 || attribute?.tag !== sequence || identifier?.tag !== identifierTag) return false
-  const isText = value?.tag === utf8Tag || value?.tag === printableTag
+  if (others.length + rest.length > 0 || attribute?.tag !== sequence || identifier?.tag !== derTag.objectIdentifier)
+    return false
+  const isText = value?.tag === derTag.utf8String || value?.tag === derTag.printableString
   return isText && objectIdentifier(identifier) !== '' && /^[ -~]+$/.test(value.content.toString('latin1'))
 }
 
@@ -152,14 +161,11 @@ function fingerprintText(der: Buffer): string {
   return digits.replace(/..(?!$)/g, '$&:')
 }
 
-const utcTimeTag = 0x17
-const generalizedTimeTag = 0x18
-
 /** RFC 5280 §4.1.2.5, milliseconds since the epoch; undefined for every other way to write a time. */
 function timeMs({ tag, content }: DerElement): number | undefined {
   const text = content.toString('latin1')
-  const isShort = tag === utcTimeTag && /^\d{12}Z$/.test(text)
-  if (!isShort && !(tag === generalizedTimeTag && /^\d{14}Z$/.test(text))) return undefined
+  const isShort = tag === derTag.utcTime && /^\d{12}Z$/.test(text)
+  if (!isShort && !(tag === derTag.generalizedTime && /^\d{14}Z$/.test(text))) return undefined
   const digits = isShort ? `${text < '5' ? '20' : '19'}${text}` : text
   const at = (start: number): number => Number(digits.slice(start, start + 2))
   const [month, day, hour, minute, second] = [at(4), at(6), at(8), at(10), at(12)]

@@ -168,9 +168,13 @@ describe('an upgrade', () => {
       await client.receives(/\r\n\r\n$/)
       const before = gateway.change(noSites)
       gateway.tunnels.review(1)
-      gateway.change(before)
-      // Timers of one delay come in their order.
-      await new Promise((resolve) => setTimeout(resolve, 1))
+      let judgements = 0
+      const get = (name: string) => {
+        judgements += 1
+        return before.sites.get(name)
+      }
+      gateway.change({ sites: { get } })
+      await until('the tunnel is judged again', () => judgements > 0)
       client.send('still here')
       await client.receives(/still here$/)
       assert.equal(gateway.tunnels.count, 1)
